@@ -56,6 +56,11 @@ impl Module {
         }
     }
 
+    /// Returns an enabled copy of the module.
+    pub(crate) fn to_enabled(&self) -> Self {
+        Self::new(self.entry.to_enabled())
+    }
+
     /// Returns the regex that the whole normal form must match.
     pub(super) fn accepts(&self) -> Option<(&WholeRegex, &str)> {
         self.entry.accepts.as_deref().map(|pattern| (&self.accepts, pattern))

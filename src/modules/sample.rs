@@ -1,6 +1,5 @@
 //! Generates texts that a regex matches, for made-up names and for the pages of the sandbox.
 
-use regex::Regex;
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
@@ -29,14 +28,13 @@ pub(crate) struct Sampled {
 impl Sampled {
     /// Compiles a pattern. Returns `None` if it is not valid.
     pub(crate) fn new(pattern: &str) -> Option<Self> {
-        let regex = SearchRegex::compile(pattern).ok()?;
-        let hir = ParserBuilder::new().multi_line(true).nest_limit(50).build().parse(pattern).ok()?;
-        Some(Self { regex, hir })
+        Self::of(SearchRegex::compile(pattern).ok()?)
     }
 
-    /// Returns the regex.
-    pub(crate) fn regex(&self) -> &Regex {
-        self.regex.regex()
+    /// Returns the regex with what its texts are made from, or `None` if its groups are nested too deep.
+    pub(crate) fn of(regex: SearchRegex) -> Option<Self> {
+        let hir = ParserBuilder::new().multi_line(true).nest_limit(50).build().parse(regex.as_str()).ok()?;
+        Some(Self { regex, hir })
     }
 
     /// Returns a text that the regex matches, or `None` if no attempt gave one. The same seed gives the same text.
@@ -45,7 +43,7 @@ impl Sampled {
             let mut writer =
                 Writer { random: Random::new(seed ^ (attempt << 32)), text: String::new(), chars: 0 };
             writer.write(&self.hir)?;
-            self.regex().is_match(&writer.text).then_some(writer.text)
+            self.regex.regex().is_match(&writer.text).then_some(writer.text)
         })
     }
 }

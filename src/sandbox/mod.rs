@@ -28,8 +28,8 @@ use std::time::Instant;
 
 use parking_lot::RwLock;
 
-use crate::modules::definition::Via;
 use crate::modules::module::Module;
+use crate::modules::outcome::Outcome;
 use crate::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response};
 use crate::modules::query::Query;
 
@@ -45,16 +45,16 @@ mod world;
 pub use options::{SandboxOptions, SiteBehavior};
 pub use pages::Problem;
 
-use answer::wait;
-use pages::{Aim, Site};
-use world::{Question, World};
+use answer::{sent, wait};
+use pages::Site;
+use world::Question;
 
 /// The number of pages that are open at once in simulated browsers, as with real ones.
 const SESSIONS: usize = 2;
 
 /// A simulated web.
 pub struct Sandbox {
-    world: World,
+    options: SandboxOptions,
     /// The site of each module, by its id.
     sites: RwLock<HashMap<String, Arc<Site>>>,
 }
@@ -62,7 +62,7 @@ pub struct Sandbox {
 impl Sandbox {
     /// Returns the simulated web for these modules.
     pub fn new(modules: impl IntoIterator<Item = Arc<Module>>, options: SandboxOptions) -> Self {
-        let sandbox = Self { world: World::new(options), sites: RwLock::default() };
+        let sandbox = Self { options, sites: RwLock::default() };
         sandbox.replace(modules);
         sandbox
     }
@@ -70,7 +70,7 @@ impl Sandbox {
     /// Replaces the sites by those of these modules.
     pub fn replace(&self, modules: impl IntoIterator<Item = Arc<Module>>) {
         let site =
-            |module: Arc<Module>| (module.entry().id.clone(), Arc::new(Site::new(module, self.world.seed())));
+            |module: Arc<Module>| (module.entry().id.clone(), Arc::new(Site::new(module, self.options.seed)));
         *self.sites.write() = modules.into_iter().map(site).collect();
     }
 
@@ -91,31 +91,27 @@ impl Prober for Sandbox {
         jar: &mut CookieJar,
         deadline: Instant,
     ) -> Result<Response, ProbeError> {
-        if let Some(picture) = portraits::answer(self.world.seed(), &request.url) {
-            return picture.sent(request, jar);
+        if let Some(picture) = portraits::answer(self.options.seed, &request.url) {
+            return sent(picture, request, jar);
         }
         let unknown = || ProbeError::Dns("the simulated web has no such site".into());
-        let site = self.sites.read().get(&*request.trace.module).cloned().ok_or_else(unknown)?;
+        let (trace, url) = (&request.trace, &request.url);
+        let site = self.sites.read().get(&*trace.module).cloned().ok_or_else(unknown)?;
         let entry = site.entry();
-        let query = Query::parse(entry.search_type, &request.trace.query).map_err(|_| unknown())?;
-        let probe = entry.probes.get(request.trace.probe).ok_or_else(unknown)?;
-        let question = Question { entry, query: query.normal(), control: request.trace.control };
-        let behavior = self.world.behavior(question);
-        let delay = match probe.via {
-            _ if behavior == SiteBehavior::Silent => None,
-            // A simulated browser returns the page after its scripts have drawn it.
-            Via::Browser => Some(self.world.drawing(question, behavior)),
-            Via::Http | Via::Whois => Some(self.world.delay(question, behavior, request.trace.probe)),
-        };
-        wait(delay, deadline)?;
-        if let Some(answer) = faults::answer(behavior, request, self.world.dice(entry)) {
-            return answer?.sent(request, jar);
+        let query = Query::parse(entry.search_type, &trace.query).map_err(|_| unknown())?;
+        let (control, probe) = (trace.control, trace.probe);
+        let question = Question { entry, query: query.normal(), control, probe };
+        let behavior = self.options.behavior(question);
+        let is_silent = behavior == SiteBehavior::Silent;
+        wait((!is_silent).then(|| self.options.delay(question, behavior)), deadline)?;
+        if let Some(reaction) = faults::reaction(behavior, request, self.options.dice(entry)) {
+            return sent(reaction?, request, jar);
         }
-        let exists = behavior == SiteBehavior::SaysYes || self.world.exists(question);
-        let aim = if exists { Aim::Hit } else { Aim::Miss };
-        let answer = site.answer(aim, &query, request.trace.probe, &request.url);
+        let exists = behavior == SiteBehavior::SaysYes || self.options.exists(question);
+        let aim = if exists { Outcome::Hit } else { Outcome::Miss };
         // `Sandbox::problems` reports the cause of a missing answer.
-        answer.unwrap_or_else(faults::unplayable).sent(request, jar)
+        let answer = site.answer(aim, &query, probe, url).unwrap_or_else(|| faults::unplayable(url));
+        sent(answer, request, jar)
     }
 }
 

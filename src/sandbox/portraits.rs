@@ -2,8 +2,9 @@
 
 use url::Url;
 
-use super::answer::Answer;
+use super::answer;
 use super::draw::draw;
+use crate::modules::probe::Response;
 use crate::runs::pictures::pixels::Pixels;
 
 /// The host of all pictures. It is a reserved name.
@@ -21,7 +22,7 @@ pub(super) fn address(given: &str, family: &str) -> String {
 }
 
 /// Returns the answer to a request for a picture. Returns `None` for any other address.
-pub(super) fn answer(seed: u64, url: &Url) -> Option<Answer> {
+pub(super) fn answer(seed: u64, url: &Url) -> Option<Response> {
     if url.host_str() != Some(HOST) {
         return None;
     }
@@ -38,7 +39,7 @@ pub(super) fn answer(seed: u64, url: &Url) -> Option<Answer> {
         .collect();
     let field = |column, row| row * FIELDS / SIDE * FIELDS + column * FIELDS / SIDE;
     let picture = Pixels::drawn(SIDE, SIDE, |column, row| colours[field(column, row)]);
-    Some(Answer::new(200, "image/png", picture.to_png().ok()?))
+    Some(answer::answer(url, 200, "image/png", picture.to_png().ok()?))
 }
 
 #[cfg(test)]

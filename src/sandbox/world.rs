@@ -24,7 +24,7 @@ use std::time::Duration;
 use super::draw::{draw, fraction};
 use super::options::{SandboxOptions, SiteBehavior};
 use super::people;
-use crate::modules::definition::Entry;
+use crate::modules::definition::{Entry, Via};
 use crate::modules::query::{Query, SearchType};
 
 /// The median delay of an answer at a scale of 1.0, in milliseconds.
@@ -33,26 +33,15 @@ const MEDIAN_DELAY_MS: f64 = 350.0;
 const DELAY_SIGMA: f64 = 0.6;
 /// The longest delay at a scale of 1.0, in milliseconds.
 const MAX_DELAY_MS: f64 = 8_000.0;
+/// The factor by which a page that its scripts draw in a browser comes later.
+const DRAWING: f64 = 4.0;
 
-/// The range of the time that a page's scripts take to draw it on a usual site at a scale of 1.0, in milliseconds.
-const DRAWING_MS: (f64, f64) = (500.0, 3_000.0);
-const SLOW_DRAWING_MS: (f64, f64) = (4_000.0, 7_000.0);
-
-/// The behaviour that a query's first part asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum QueryBehavior {
-    Nobody,
-    Everybody,
-    Site(SiteBehavior),
-}
-
-const QUERY_BEHAVIORS: [(&str, QueryBehavior); 6] = [
-    ("nobody", QueryBehavior::Nobody),
-    ("everybody", QueryBehavior::Everybody),
-    ("blocked", QueryBehavior::Site(SiteBehavior::Blocked)),
-    ("limited", QueryBehavior::Site(SiteBehavior::RateLimited)),
-    ("silent", QueryBehavior::Site(SiteBehavior::Silent)),
-    ("broken", QueryBehavior::Site(SiteBehavior::Broken)),
+/// The behaviour of every site towards queries that begin with a name.
+const BEHAVIORS: [(&str, SiteBehavior); 4] = [
+    ("blocked", SiteBehavior::Blocked),
+    ("limited", SiteBehavior::RateLimited),
+    ("silent", SiteBehavior::Silent),
+    ("broken", SiteBehavior::Broken),
 ];
 
 /// One question to a site.
@@ -64,42 +53,48 @@ pub(super) struct Question<'a> {
     pub(super) query: &'a str,
     /// Whether the question belongs to a control check with a made-up name.
     pub(super) control: bool,
+    /// The index of the probe.
+    pub(super) probe: usize,
 }
 
-/// The rules of the simulated web.
-#[derive(Debug)]
-pub(super) struct World {
-    options: SandboxOptions,
+impl Question<'_> {
+    /// Returns whether the query's first part begins with a name. A made-up name has no special meaning.
+    fn begins_with(&self, name: &str) -> bool {
+        let end = match self.entry.search_type {
+            SearchType::Username => None,
+            SearchType::Email => self.query.find('@'),
+            SearchType::Domain => self.query.find('.'),
+        };
+        !self.control && self.query[..end.unwrap_or(self.query.len())].to_lowercase().starts_with(name)
+    }
+
+    /// Returns whether the name is one that the module's entry gives.
+    fn is_known(&self) -> bool {
+        let known = self.entry.known.iter().filter_map(|it| Query::parse(self.entry.search_type, it).ok());
+        let query = self.query.to_lowercase();
+        known.into_iter().any(|known| known.normal().to_lowercase() == query)
+    }
 }
 
-impl World {
-    pub(super) fn new(options: SandboxOptions) -> Self {
-        Self { options }
-    }
-
-    pub(super) fn seed(&self) -> u64 {
-        self.options.seed
-    }
-
+impl SandboxOptions {
     /// Returns a number that depends on the site.
     pub(super) fn dice(&self, entry: &Entry) -> u64 {
-        draw(self.options.seed, &["dice", &entry.id])
+        draw(self.seed, &["dice", &entry.id])
     }
 
     /// Returns the behaviour of the site towards this question.
     pub(super) fn behavior(&self, question: Question<'_>) -> SiteBehavior {
-        match query_behavior(question) {
-            Some(QueryBehavior::Site(behavior)) => behavior,
-            _ => self.usual_behavior(question.entry),
+        let entry = question.entry;
+        if let Some((_, behavior)) = BEHAVIORS.iter().find(|(name, _)| question.begins_with(name)) {
+            return *behavior;
         }
-    }
-
-    fn usual_behavior(&self, entry: &Entry) -> SiteBehavior {
-        let mut left = fraction(self.options.seed, &["mood", &entry.id]);
-        for &(behavior, share) in &self.options.shares {
+        let mut left = fraction(self.seed, &["mood", &entry.id]);
+        for &(behavior, share) in &self.shares {
             if left < share {
-                let unnoticed = behavior == SiteBehavior::SaysYes && !is_guarded(entry);
-                return if unnoticed { SiteBehavior::Clear } else { behavior };
+                // Without a control check, such a site would go unnoticed.
+                let is_guarded = entry.control.unwrap_or(entry.search_type != SearchType::Domain);
+                let is_unnoticed = behavior == SiteBehavior::SaysYes && !is_guarded;
+                return if is_unnoticed { SiteBehavior::Clear } else { behavior };
             }
             left -= share;
         }
@@ -108,13 +103,11 @@ impl World {
 
     /// Returns whether the name exists on the site.
     pub(super) fn exists(&self, question: Question<'_>) -> bool {
-        let Question { entry, query, control } = question;
-        match query_behavior(question) {
-            _ if control => false,
-            Some(QueryBehavior::Nobody) => false,
-            Some(QueryBehavior::Everybody) => true,
-            _ if is_known(entry, query) => true,
-            _ => people::exists(entry, query).unwrap_or_else(|| {
+        let Question { entry, query, control, .. } = question;
+        match () {
+            () if control || question.begins_with("nobody") => false,
+            () if question.begins_with("everybody") || question.is_known() => true,
+            () => people::exists(entry, query).unwrap_or_else(|| {
                 let name = query.to_lowercase();
                 let base = match entry.search_type {
                     SearchType::Username => 0.25,
@@ -122,64 +115,27 @@ impl World {
                     SearchType::Domain => 0.80,
                 };
                 // Some names are taken on more sites than others.
-                let share = base + 0.10 * fraction(self.options.seed, &["share", &name]);
-                fraction(self.options.seed, &["exists", &entry.id, &name]) < share
+                let share = base + 0.10 * fraction(self.seed, &["share", &name]);
+                fraction(self.seed, &["exists", &entry.id, &name]) < share
             }),
         }
     }
 
     /// Returns the delay of the answer to a probe.
-    pub(super) fn delay(&self, question: Question<'_>, behavior: SiteBehavior, probe: usize) -> Duration {
-        let probe = probe.to_string();
-        let draw = |what: &str| {
-            fraction(self.options.seed, &["delay", what, &question.entry.id, question.query, &probe])
-        };
+    pub(super) fn delay(&self, question: Question<'_>, behavior: SiteBehavior) -> Duration {
+        let Question { entry, query, probe, .. } = question;
+        let draw = |what: &str| fraction(self.seed, &["delay", what, &entry.id, query, &probe.to_string()]);
         // The Box-Muller transform makes a normally distributed number from two uniformly distributed ones.
         let normal = (-2.0 * (1.0 - draw("a")).ln()).sqrt() * (std::f64::consts::TAU * draw("b")).cos();
         let pace = match behavior {
-            SiteBehavior::Slow => 5.0 + 5.0 * fraction(self.options.seed, &["pace", &question.entry.id]),
+            SiteBehavior::Slow => 5.0 + 5.0 * fraction(self.seed, &["pace", &entry.id]),
             _ => 1.0,
         };
-        let delay_ms = (MEDIAN_DELAY_MS * pace * (DELAY_SIGMA * normal).exp()).min(MAX_DELAY_MS);
-        Duration::from_secs_f64(delay_ms * self.options.delay_scale / 1000.0)
+        let is_drawn = entry.probes.get(probe).is_some_and(|probe| probe.via == Via::Browser);
+        let median_ms = MEDIAN_DELAY_MS * pace * if is_drawn { DRAWING } else { 1.0 };
+        let delay_ms = (median_ms * (DELAY_SIGMA * normal).exp()).min(MAX_DELAY_MS);
+        Duration::from_secs_f64(delay_ms * self.delay_scale / 1000.0)
     }
-
-    /// Returns the time that the scripts of a page take to draw it.
-    pub(super) fn drawing(&self, question: Question<'_>, behavior: SiteBehavior) -> Duration {
-        let (least, most) = if behavior == SiteBehavior::Slow { SLOW_DRAWING_MS } else { DRAWING_MS };
-        let share = fraction(self.options.seed, &["drawing", &question.entry.id, question.query]);
-        Duration::from_secs_f64((least + (most - least) * share) * self.options.delay_scale / 1000.0)
-    }
-}
-
-/// Returns whether a control check guards the hits of a module.
-fn is_guarded(entry: &Entry) -> bool {
-    entry.control.unwrap_or(entry.search_type != SearchType::Domain)
-}
-
-fn query_behavior(question: Question<'_>) -> Option<QueryBehavior> {
-    // A made-up name has no special meaning, even if it begins with one of these names.
-    if question.control {
-        return None;
-    }
-    let query = question.query;
-    let first = match question.entry.search_type {
-        SearchType::Username => query,
-        SearchType::Email => query.split('@').next().unwrap_or(query),
-        SearchType::Domain => query.split('.').next().unwrap_or(query),
-    };
-    let first = first.to_lowercase();
-    QUERY_BEHAVIORS
-        .iter()
-        .find(|(name, _)| first.starts_with(name))
-        .map(|(_, query_behavior)| *query_behavior)
-}
-
-fn is_known(entry: &Entry, query: &str) -> bool {
-    entry.known.iter().any(|known| {
-        Query::parse(entry.search_type, known)
-            .is_ok_and(|known| known.normal().to_lowercase() == query.to_lowercase())
-    })
 }
 
 #[cfg(test)]
@@ -197,12 +153,12 @@ mod tests {
     }
 
     fn ask<'a>(entry: &'a Entry, query: &'a str) -> Question<'a> {
-        Question { entry, query, control: false }
+        Question { entry, query, control: false, probe: 0 }
     }
 
     #[test]
     fn a_name_exists_on_a_fixed_third_of_the_sites() {
-        let world = World::new(SandboxOptions::perfect());
+        let world = SandboxOptions::perfect();
         let sites: Vec<Entry> = (0..1000).map(|n| entry(&format!("site{n}"), "username")).collect();
         let existing =
             |query: &str| -> Vec<bool> { sites.iter().map(|s| world.exists(ask(s, query))).collect() };
@@ -219,22 +175,19 @@ mod tests {
 
     #[test]
     fn special_names_are_found_in_the_first_part() {
-        assert_eq!(
-            query_behavior(ask(&entry("a", "email"), "nobody1@example.org")),
-            Some(QueryBehavior::Nobody)
-        );
-        assert_eq!(query_behavior(ask(&entry("a", "email"), "a@nobody.org")), None);
-        assert_eq!(
-            query_behavior(ask(&entry("a", "domain"), "silent.example.org")),
-            Some(QueryBehavior::Site(SiteBehavior::Silent))
-        );
-        assert_eq!(query_behavior(ask(&entry("a", "username"), "xnobody")), None);
+        for (kind, query, name, is_found) in [
+            ("email", "nobody1@example.org", "nobody", true),
+            ("email", "a@nobody.org", "nobody", false),
+            ("domain", "silent.example.org", "silent", true),
+            ("username", "xnobody", "nobody", false),
+        ] {
+            assert_eq!(ask(&entry("a", kind), query).begins_with(name), is_found, "{query}");
+        }
     }
 
     #[test]
     fn behaviors_follow_the_shares_and_the_names() {
-        let all = SandboxOptions { shares: vec![(SiteBehavior::SaysYes, 1.0)], ..Default::default() };
-        let world = World::new(all);
+        let world = SandboxOptions { shares: vec![(SiteBehavior::SaysYes, 1.0)], ..Default::default() };
         assert_eq!(world.behavior(ask(&entry("a", "username"), "x")), SiteBehavior::SaysYes);
         assert_eq!(world.behavior(ask(&entry("a", "domain"), "x.org")), SiteBehavior::Clear);
         assert_eq!(world.behavior(ask(&entry("b", "username"), "limited")), SiteBehavior::RateLimited);
@@ -242,14 +195,14 @@ mod tests {
 
     #[test]
     fn delays_are_spread_around_the_median_and_scale() {
-        let world = World::new(SandboxOptions::default());
+        let world = SandboxOptions::default();
         let site = entry("a", "username");
         let mut delays: Vec<Duration> =
-            (0..999).map(|n| world.delay(ask(&site, &format!("name{n}")), SiteBehavior::Clear, 0)).collect();
+            (0..999).map(|n| world.delay(ask(&site, &format!("name{n}")), SiteBehavior::Clear)).collect();
         delays.sort();
         assert!((300..400).contains(&delays[499].as_millis()), "{:?}", delays[499]);
         assert!(delays[998] > delays[499] * 2 && delays[998].as_millis() <= 8_000);
-        let perfect = World::new(SandboxOptions::perfect());
-        assert_eq!(perfect.delay(ask(&site, "x"), SiteBehavior::Slow, 0), Duration::ZERO);
+        let perfect = SandboxOptions::perfect();
+        assert_eq!(perfect.delay(ask(&site, "x"), SiteBehavior::Slow), Duration::ZERO);
     }
 }

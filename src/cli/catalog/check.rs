@@ -11,7 +11,6 @@ use super::choice::{self, Choice, load};
 use super::learn::RepairArgs;
 use super::report::Report;
 use crate::app::{ProofRequest, check_keys, prove_modules};
-use crate::base::text::plain;
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::interrupt::stop_on_interrupt;
@@ -80,12 +79,6 @@ pub(crate) fn proof_command(command: Command) -> Command {
         .mut_arg("run_timeout", |timeout| timeout.default_value("1h").hide(true))
 }
 
-/// The modules to test, and the number of modules that are left out because they were not named.
-struct Chosen {
-    modules: Vec<Arc<Module>>,
-    left_out: usize,
-}
-
 pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     args.engine.check(std::env::vars_os())?;
     if args.faults && args.engine.sandbox == SandboxMode::Off {
@@ -100,7 +93,7 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
     start_log(&args.log)?;
     let catalog = load(&args.engine.catalog)?;
     check_keys(&args.engine, &catalog)?;
-    let Chosen { modules, left_out } = choose(&args, &catalog)?;
+    let (modules, left_out) = choose(&args, &catalog)?;
     // Opened before any request, so that none is made if the report cannot be written.
     let mut file = args.output.as_deref().map(Replacement::begin).transpose()?;
 
@@ -133,7 +126,8 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
     Ok(report.exit())
 }
 
-fn choose(args: &CheckArgs, catalog: &Catalog) -> Result<Chosen, Failure> {
+/// Returns the modules to test, and the number of modules that are left out because they were not named.
+fn choose(args: &CheckArgs, catalog: &Catalog) -> Result<(Vec<Arc<Module>>, usize), Failure> {
     if args.modules.is_empty() {
         let all = args.choice.modules(catalog)?;
         let is_simulated = args.engine.sandbox != SandboxMode::Off;
@@ -145,25 +139,16 @@ fn choose(args: &CheckArgs, catalog: &Catalog) -> Result<Chosen, Failure> {
         };
         let modules: Vec<Arc<Module>> =
             all.iter().filter(|it| is_asked(it)).map(|it| Arc::clone(it)).collect();
-        return Ok(Chosen { left_out: all.len() - modules.len(), modules });
+        let left_out = all.len() - modules.len();
+        return Ok((modules, left_out));
     }
     let mut modules: Vec<Arc<Module>> = Vec::new();
     for id in &args.modules {
         let module = choice::by_id(catalog, id)?;
         if modules.iter().all(|known| known.id() != module.id()) {
-            modules.push(enabled_copy(module)?);
+            // Naming a disabled module asks whether it works again.
+            modules.push(Arc::new(module.to_enabled()));
         }
     }
-    Ok(Chosen { modules, left_out: 0 })
-}
-
-/// Returns an enabled copy of a disabled module: naming it asks whether it works again.
-fn enabled_copy(module: &Arc<Module>) -> Result<Arc<Module>, Failure> {
-    if module.entry().enabled {
-        return Ok(Arc::clone(module));
-    }
-    Module::compile(module.entry().to_enabled()).map(Arc::new).map_err(|mistakes| {
-        let first = mistakes.first().map(ToString::to_string).unwrap_or_default();
-        Failure::Failed(format!("cannot enable {}: {}", module.id(), plain(&first)))
-    })
+    Ok((modules, 0))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::context::{Context, Pattern};
+use super::context::Context;
 use super::json::{place, segments, with};
 use super::sample::as_text;
 use crate::modules::definition::{JsonRule, JsonType, ResultType};
@@ -51,15 +51,15 @@ fn candidates(context: &Context<'_>, rule: &JsonRule) -> Vec<Value> {
         // A whole address is more natural than the shortest text that matches the beginning of one.
         let address = context.sampler.typed(ResultType::Url, 0).filter(|_| pattern.contains("://"));
         texts.extend(address.iter().map(as_text));
-        texts.extend(context.sampled(Pattern::Template(pattern), 0));
+        texts.extend(context.regex(pattern).and_then(|regex| context.sampled(&regex, 0)));
     }
     for text in texts {
         let number = text.parse::<u64>().map(Value::from);
         all.extend([json!(of_length(&text, least, most)), json!([text])].into_iter().chain(number));
     }
-    if rule.above.is_some() || rule.below.is_some() {
-        all.extend(numbers(rule.above, rule.below));
-    }
+    let bounds = [rule.above.map(|low| low + 1.0), rule.below.map(|high| high - 1.0)].into_iter().flatten();
+    // A whole number has no fraction in JSON, because rules may compare its text.
+    all.extend(bounds.map(|bound| json!(bound.round() as i64)));
     let members = (0..least).map(|n| (format!("sample{n}"), Value::Null));
     all.extend([
         sampled.clone(),
@@ -78,15 +78,4 @@ fn candidates(context: &Context<'_>, rule: &JsonRule) -> Vec<Value> {
 fn of_length(text: &str, least: usize, most: usize) -> String {
     let missing = least.saturating_sub(text.chars().count());
     text.chars().chain(std::iter::repeat_n('x', missing)).take(most).collect()
-}
-
-/// Returns numbers at the bounds and between them. A whole number has no fraction in JSON, because rules may compare
-/// its text.
-fn numbers(above: Option<f64>, below: Option<f64>) -> impl Iterator<Item = Value> {
-    let middle = above.zip(below).map(|(low, high)| low + (high - low) / 2.0);
-    let bounds = [above.map(|low| low.floor() + 1.0), below.map(|high| high.ceil() - 1.0), middle];
-    [1.0, 0.0].into_iter().chain(bounds.into_iter().flatten()).map(|number| {
-        let is_whole = number.fract() == 0.0 && number.abs() < 1e15;
-        if is_whole { json!(number as i64) } else { json!(number) }
-    })
 }

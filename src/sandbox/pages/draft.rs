@@ -1,11 +1,12 @@
 //! An answer under construction, and the parts that it is made of.
 
 use serde_json::Value;
+use url::Url;
 
-use super::fragment::splice;
 use super::html::{Element, page};
-use super::json::place;
-use crate::sandbox::answer::Answer;
+use super::json::{place, with_pieces};
+use crate::modules::probe::Response;
+use crate::sandbox::answer::is_sendable;
 
 /// The kind of an answer's body.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,129 +27,101 @@ impl Form {
             Self::Empty => None,
         }
     }
-}
 
-/// The place of a JSON document in an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Document {
-    Body,
-    /// The JSON-LD block of a page.
-    LinkedData,
-    /// The data that the scripts of a page use.
-    Script,
-}
-
-impl Document {
-    /// Returns the document that an extractor of this kind reads.
-    pub(super) fn of(kind: &str) -> Self {
+    /// Returns the form of body that an extractor of this kind reads, or `None` if it reads any form.
+    pub(super) fn of(kind: &str) -> Option<Self> {
         match kind {
-            "jsonld" => Self::LinkedData,
-            "script" => Self::Script,
-            _ => Self::Body,
+            "json" | "count" => Some(Self::Json),
+            "css" | "meta" | "title" | "jsonld" | "script" => Some(Self::Html),
+            "lines" | "json_lines" => Some(Self::Text),
+            _ => None,
         }
     }
 }
 
-/// A piece of content to put into an answer.
-#[derive(Debug, Clone)]
-pub(super) enum Part {
-    /// A value in a JSON document.
-    Json { document: Document, pointer: Vec<String>, value: Value },
-    /// An element of a page.
-    Element(Element),
-    /// A text on a line of its own in the body.
-    Line(String),
-    /// A line of a body that is a list of lines.
-    Row(String),
-    /// A header of the answer.
-    Header(String, String),
-}
-
-impl Part {
-    /// Returns the form of body to which the part belongs, or `None` if it fits into any form.
-    pub(super) fn form(&self) -> Option<Form> {
-        match self {
-            Self::Json { document: Document::Body, .. } => Some(Form::Json),
-            Self::Json { .. } | Self::Element(_) => Some(Form::Html),
-            Self::Row(_) => Some(Form::Text),
-            Self::Line(_) | Self::Header(..) => None,
-        }
-    }
-}
-
-/// An answer under construction, with the content that it must have so far.
+/// An answer under construction, with the content that it must have so far. What adds a part returns whether the answer
+/// has a place for it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Draft {
     pub(super) form: Form,
     pub(super) status: u16,
-    pub(super) headers: Vec<(String, String)>,
+    headers: Vec<(String, String)>,
     /// The exact text of the whole body.
     pub(super) exact: Option<String>,
-    /// The JSON documents, by [`Document`]. Null means that there is none.
-    pub(super) documents: [Value; 3],
+    /// The JSON document of the body, or null if there is none.
+    pub(super) json: Value,
+    /// The JSON-LD block of a page, and the data that its scripts use.
+    blocks: [Value; 2],
     pub(super) elements: Vec<Element>,
     /// The texts that the body must contain.
-    pub(super) lines: Vec<String>,
+    lines: Vec<String>,
 }
 
 impl Draft {
-    /// Adds the part to the answer. Returns whether the answer has a place for it.
-    pub(super) fn add(&mut self, part: Part) -> bool {
-        match (part, self.form) {
-            (Part::Header(name, value), _) => return self.add_header(&name, &value),
-            _ if self.exact.is_some() => return false,
-            (Part::Json { document, pointer, value }, form) => {
-                let own = if document == Document::Body { Form::Json } else { Form::Html };
-                return form == own && place(&mut self.documents[document as usize], &pointer, &value);
-            }
-            (Part::Element(element), Form::Html) => self.elements.push(element),
-            (Part::Line(line), Form::Html) | (Part::Line(line) | Part::Row(line), Form::Text) => {
-                self.lines.push(line);
-            }
-            (Part::Line(line), Form::Json) => {
-                self.lines.push(line);
-                let fits = splice(&self.documents[0], &self.lines).is_some();
-                self.lines.truncate(self.lines.len() - usize::from(!fits));
-                return fits;
-            }
-            _ => return false,
-        }
-        true
+    pub(super) fn new(form: Form, status: u16) -> Self {
+        Self { form, status, ..Self::default() }
     }
 
-    fn add_header(&mut self, name: &str, value: &str) -> bool {
-        let known = self.headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
-        let free = !known || name.eq_ignore_ascii_case("set-cookie");
-        if free {
-            self.headers.push((name.to_owned(), value.to_owned()));
-        }
-        free
+    /// Adds a value to the JSON document that an extractor of this kind reads.
+    pub(super) fn add_json(&mut self, kind: &str, pointer: &[String], value: &Value) -> bool {
+        let (document, form) = match kind {
+            "jsonld" => (&mut self.blocks[0], Form::Html),
+            "script" => (&mut self.blocks[1], Form::Html),
+            _ => (&mut self.json, Form::Json),
+        };
+        self.exact.is_none() && self.form == form && place(document, pointer, value)
+    }
+
+    /// Adds an element of a page.
+    pub(super) fn add_element(&mut self, element: Element) -> bool {
+        let fits = self.exact.is_none() && self.form == Form::Html;
+        self.elements.extend(fits.then_some(element));
+        fits
+    }
+
+    /// Adds a text on a line of its own.
+    pub(super) fn add_line(&mut self, line: String) -> bool {
+        self.lines.push(line);
+        let fits = match self.form {
+            _ if self.exact.is_some() => false,
+            Form::Html | Form::Text => true,
+            Form::Json => with_pieces(&self.json, &self.lines).is_some(),
+            Form::Empty => false,
+        };
+        self.lines.truncate(self.lines.len() - usize::from(!fits));
+        fits
+    }
+
+    pub(super) fn add_header(&mut self, name: &str, value: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        let is_free = name == "set-cookie" || self.headers.iter().all(|(known, _)| *known != name);
+        self.headers.extend(is_free.then(|| (name, value.to_owned())));
+        is_free
     }
 
     fn page(&self) -> Option<String> {
-        let blocks = [(Document::LinkedData, "application/ld+json"), (Document::Script, "application/json")];
-        let blocks = blocks.into_iter().filter_map(|(document, kind)| {
-            let data = Some(&self.documents[document as usize]).filter(|data| !data.is_null())?;
-            Some(Element::new(&format!("script[type=\"{kind}\"]"), None, data.to_string()))
-        });
+        let blocks = self.blocks.iter().zip(["application/ld+json", "application/json"]);
+        let blocks = blocks
+            .filter(|(data, _)| !data.is_null())
+            .map(|(data, kind)| Element::new(&format!("script[type=\"{kind}\"]"), None, data.to_string()));
         let elements: Vec<Element> = blocks.chain(self.elements.iter().cloned()).collect();
         page(&elements, &self.lines)
     }
 
-    /// Returns the finished answer, or `None` if its parts contradict each other.
-    pub(super) fn finish(mut self) -> Option<Answer> {
+    /// Returns the finished answer from `url`, or `None` if its parts contradict each other.
+    pub(super) fn finish(mut self, url: &Url) -> Option<Response> {
         let body = match (self.exact.take(), self.form) {
             (Some(exact), _) => exact,
-            (None, Form::Json) => splice(&self.documents[0], &self.lines)?,
+            (None, Form::Json) => with_pieces(&self.json, &self.lines)?,
             (None, Form::Html) => self.page()?,
             (None, Form::Text) => self.lines.join("\n"),
-            (None, Form::Empty) => self.lines.is_empty().then(String::new)?,
+            (None, Form::Empty) => String::new(),
         };
         if let Some(content_type) = self.form.content_type() {
-            self.add_header("Content-Type", content_type);
+            self.add_header("content-type", content_type);
         }
-        let Self { headers, status, .. } = self;
-        let answer = Answer { status, headers, body: body.into_bytes(), moved_to: None };
-        answer.is_sendable().then_some(answer)
+        let (status, final_url, body) = (self.status, url.clone(), body.into_bytes());
+        let answer = Response { status, final_url, headers: self.headers, body, truncated: false };
+        is_sendable(&answer).then_some(answer)
     }
 }

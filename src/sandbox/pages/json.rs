@@ -1,4 +1,4 @@
-//! Functions that build JSON documents from pointers, and merge them.
+//! Functions that build JSON documents from pointers and pieces of text, and merge them.
 
 use serde_json::{Value, json};
 
@@ -62,6 +62,25 @@ fn merged(one: &Value, other: &Value) -> Option<Value> {
     more.into_iter().try_fold(one.clone(), |joined, (key, value)| with(&joined, &[key], value))
 }
 
+/// The ends of objects, of which one makes a piece of text such as `"user":{"id":` the beginning of an object.
+const ENDS: [&str; 7] = ["}", "1}", "\"}", ":1}", "\":1}", "1}}", "]}"];
+
+/// Returns the text of a document with members that contain the pieces. Null counts as an empty object. Returns `None` if
+/// it cannot contain them all.
+pub(super) fn with_pieces(document: &Value, pieces: &[String]) -> Option<String> {
+    let start = if document.is_null() { json!({}) } else { document.clone() };
+    let whole = pieces.iter().try_fold(start, |document, piece| {
+        if document.to_string().contains(piece) {
+            return Some(document);
+        }
+        let parsed = ENDS.iter().filter_map(|end| serde_json::from_str(&format!("{{{piece}{end}")).ok());
+        let documents = parsed.chain([json!({ "sample": piece })]);
+        let mut joined = documents.filter_map(|more: Value| merged(&document, &more));
+        joined.find(|joined| joined.to_string().contains(piece))
+    });
+    whole.map(|whole| whole.to_string())
+}
+
 /// Returns the text at a pointer without `*`.
 pub(super) fn text_at<'a>(document: &'a mut Value, pointer: &[String]) -> Option<&'a mut String> {
     let leaf = pointer.iter().try_fold(document, |value, segment| match value {
@@ -106,6 +125,22 @@ mod tests {
             json!({"events": [{"action": "registration", "date": "2009"}, {"action": "expiration"}]});
         assert_eq!(events, expected);
         assert_eq!(built(&[("/t/*", json!("x")), ("/t/*", json!("y"))]), json!({"t": ["x", "y"]}));
+    }
+
+    #[test]
+    fn pieces_of_text_become_members() {
+        for (piece, text) in [
+            ("\"login\":\"alice\"", Some("{\"a\":1,\"login\":\"alice\"}")),
+            ("\"user\":{\"id\":", Some("{\"a\":1,\"user\":{\"id\":1}}")),
+            ("\"errors\":[", Some("{\"a\":1,\"errors\":[]}")),
+            ("\"name\":\"al", Some("{\"a\":1,\"name\":\"al\"}")),
+            ("no such user", Some("{\"a\":1,\"sample\":\"no such user\"}")),
+            ("\"a\":1", Some("{\"a\":1}")),
+            ("\"a\":2", None),
+        ] {
+            assert_eq!(with_pieces(&json!({"a": 1}), &[piece.to_owned()]).as_deref(), text, "{piece}");
+        }
+        assert_eq!(with_pieces(&json!("text"), &["more".to_owned()]), None);
     }
 
     #[test]

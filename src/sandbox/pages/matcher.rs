@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 
 use url::Url;
 
-use super::conditions::fulfil;
-use super::context::{Context, Pattern};
+use super::conditions;
+use super::context::Context;
 use super::dns;
-use super::draft::{Draft, Form, Part};
+use super::draft::{Draft, Form};
 use super::html::Element;
-use super::values;
-use crate::modules::definition::{CssCondition, JsonRule, Matcher, Method, Via};
+use crate::modules::definition::{CssCondition, LongExtractor, Matcher, Method, Via};
 use crate::modules::pattern::SearchRegex;
 
 /// The statuses of answers, the likeliest first.
@@ -47,44 +46,51 @@ pub(super) fn forms(context: &Context<'_>, probe: usize, matcher: &Matcher) -> V
     if let Some(form) = wanted {
         return vec![form];
     }
-    let parts: Vec<Part> = values::for_saving(context, probe)
-        .into_iter()
-        .chain(values::for_probe(context, probe, true))
-        .collect();
-    let rules = entry.hit.iter().chain(&entry.miss).filter(|rule| rule.probe.is_none_or(|at| at == probe));
+    let is_read = |at: Option<usize>| at.is_none_or(|at| at == probe);
+    let main = entry.extractors().filter(|(at, is_in_list, _)| !is_in_list && is_read(*at));
+    let lists = entry.results.iter().filter(|list| is_read(list.probe)).map(|list| kind(&list.each));
+    let read = asked.save.values().chain(main.map(|(.., extractor)| extractor)).filter_map(|it| source(it));
+    let read: Vec<Form> = read.chain(lists).filter_map(Form::of).collect();
+    let rules = entry.hit.iter().chain(&entry.miss).filter(|rule| is_read(rule.probe));
     let on_json = rules.filter(|rule| !rule.json.is_empty()).count();
     let mut forms = [Form::Html, Form::Json, Form::Text, Form::Empty];
-    // The form with places for most of the parts comes first. The sort is stable, so HTML remains the usual form.
+    // The form that most extractors read comes first. The sort is stable, so HTML remains the usual form.
     forms.sort_by_key(|form| {
-        let fitting = parts.iter().filter(|part| part.form() == Some(*form)).count();
+        let fitting = read.iter().filter(|read| *read == form).count();
         std::cmp::Reverse(fitting + if *form == Form::Json { on_json } else { 0 })
     });
     forms.to_vec()
 }
 
-/// Returns an answer that fulfils the matcher, except for its final URL. Returns `None` if the form does not allow
-/// one.
-pub(super) fn draft(context: &Context<'_>, matcher: &Matcher, form: Form, status: u16) -> Option<Draft> {
-    let headers = headers(context, &matcher.header, form)?;
-    let mut draft = Draft { form, status, headers, ..Draft::default() };
+/// Returns the kind of a source or of the elements of a list. A pointer alone leads to JSON.
+pub(super) fn kind(text: &str) -> &str {
+    if text.starts_with('/') { "json" } else { text.split(':').next().unwrap_or_default() }
+}
+
+/// Returns the kind of source that an extractor reads.
+fn source(extractor: &LongExtractor) -> Option<&str> {
+    let each = extractor.each.as_ref().map(|each| kind(each));
+    each.or_else(|| extractor.sources().first().map(|source| kind(source)))
+}
+
+/// Makes an answer fulfil the matcher, except for its final URL. Returns `None` if the form does not allow it.
+pub(super) fn fulfil(context: &Context<'_>, matcher: &Matcher, draft: &mut Draft) -> Option<()> {
+    add_headers(context, &matcher.header, draft)?;
     if let Some(body) = &matcher.body_is {
         draft.exact = Some(context.text(body)?);
-        return Some(draft);
+        return Some(());
     }
-    let mut document = fulfil(context, &matcher.json)?;
-    dns::complete(context, &mut document);
-    if matcher.json.iter().any(|rule: &JsonRule| rule.at.is_empty() && rule.null == Some(true)) {
+    draft.json = conditions::fulfil(context, &matcher.json)?;
+    dns::complete(context, &mut draft.json);
+    if matcher.json.iter().any(|rule| rule.at.is_empty() && rule.null == Some(true)) {
         // A document that is `null` can contain nothing else.
         draft.exact = Some("null".to_owned());
     }
-    draft.documents[0] = document;
     if let Some(title) = matcher.title_is.as_ref().or(matcher.title.as_ref()) {
         draft.elements.push(Element::new("title", None, context.text(title)?));
     }
-    for rule in &matcher.css {
-        if rule.exists {
-            draft.elements.push(element(context, rule)?);
-        }
+    for rule in matcher.css.iter().filter(|rule| rule.exists) {
+        draft.elements.push(element(context, rule)?);
     }
     for text in &matcher.text {
         draft.elements.push(Element::new("p", None, context.text(text)?));
@@ -94,13 +100,13 @@ pub(super) fn draft(context: &Context<'_>, matcher: &Matcher, form: Form, status
         let address = format!("https://www.example.org/{}", context.name);
         draft.elements.push(Element::new("link[rel=\"canonical\"]", Some("href"), address));
     }
-    texts(context, matcher)?.into_iter().all(|line| draft.add(Part::Line(line))).then_some(draft)
+    texts(context, matcher)?.into_iter().all(|line| draft.add_line(line)).then_some(())
 }
 
 fn element(context: &Context<'_>, condition: &CssCondition) -> Option<Element> {
     let content = match &condition.matches {
         _ if condition.equals_query == Some(true) => context.name.clone(),
-        Some(pattern) => context.sampled(Pattern::Template(pattern), 0)?,
+        Some(pattern) => context.sampled(&context.regex(pattern)?, 0)?,
         None if condition.attribute.is_none() => String::new(),
         None => "sample".to_owned(),
     };
@@ -111,7 +117,7 @@ fn element(context: &Context<'_>, condition: &CssCondition) -> Option<Element> {
 fn texts(context: &Context<'_>, matcher: &Matcher) -> Option<Vec<String>> {
     let mut texts = Vec::new();
     if let Some(pattern) = &matcher.regex {
-        texts.push(context.sampled(Pattern::Template(pattern), 0)?);
+        texts.push(context.sampled(&context.regex(pattern)?, 0)?);
     }
     for word in &matcher.words {
         texts.push(context.text(word)?);
@@ -126,44 +132,40 @@ fn texts(context: &Context<'_>, matcher: &Matcher) -> Option<Vec<String>> {
     Some(texts)
 }
 
-fn headers(
+fn add_headers(
     context: &Context<'_>,
     rules: &BTreeMap<String, SearchRegex>,
-    form: Form,
-) -> Option<Vec<(String, String)>> {
-    let value = |name: &str, pattern: &str| {
+    draft: &mut Draft,
+) -> Option<()> {
+    for (name, regex) in rules {
         let usual = match name.to_ascii_lowercase().as_str() {
-            "content-type" => form.content_type().unwrap_or("text/html"),
+            "content-type" => draft.form.content_type().unwrap_or("text/html"),
             "location" => "/",
             "set-cookie" => "sample=1; Path=/",
             _ => "sample",
         };
-        let regex = Pattern::Plain(pattern);
-        let fits = pattern.is_empty() || context.compiled(regex)?.regex().is_match(usual);
-        if fits { Some(usual.to_owned()) } else { context.sampled(regex, 0) }
-    };
-    rules
-        .iter()
-        .map(|(name, pattern)| Some((name.clone(), value(name, pattern)?.trim().to_owned())))
-        .collect()
+        let value = match regex.is_empty() || regex.regex().is_match(usual) {
+            true => usual.to_owned(),
+            false => context.sampled(regex, 0)?,
+        };
+        draft.add_header(name, value.trim());
+    }
+    Some(())
 }
 
-/// Returns an address that fits the final URL pattern, for a probe that was sent to `from`. Returns `from` itself if
-/// it fits.
-pub(super) fn destination(context: &Context<'_>, pattern: Pattern<'_>, from: &Url) -> Option<Url> {
-    let sampled = context.compiled(pattern)?;
-    let regex = sampled.regex();
-    if regex.is_match(from.as_str()) {
+/// Returns an address in which the regex is found, for a probe that was sent to `from`. Returns `from` itself if it fits.
+pub(super) fn destination(context: &Context<'_>, regex: &SearchRegex, from: &Url) -> Option<Url> {
+    if regex.regex().is_match(from.as_str()) {
         return Some(from.clone());
     }
     (0..8).find_map(|attempt| {
-        let text = context.sampled(pattern, attempt)?;
+        let text = context.sampled(regex, attempt)?;
         let text = text.trim();
         let path = text.trim_start_matches('/');
         let prefixes = ["https://", "/", "/sample", "/?"].map(|prefix| format!("{prefix}{path}"));
         let candidates = [text].into_iter().chain(prefixes.iter().map(String::as_str));
         candidates.filter_map(|candidate| from.join(candidate).ok()).find(|url| {
-            matches!(url.scheme(), "http" | "https") && url.has_host() && regex.is_match(url.as_str())
+            matches!(url.scheme(), "http" | "https") && url.has_host() && regex.regex().is_match(url.as_str())
         })
     })
 }

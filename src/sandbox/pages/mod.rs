@@ -1,8 +1,7 @@
 //! Answers that make a module hit or miss, made from its own rules.
 //!
 //! A **plan** defines an answer: the rule of `hit` or `miss` that it fulfils, the probe, the status and the form of
-//! the body. A **draft** is such an answer under construction. **Parts** are the pieces of an answer that extractors
-//! read. A **trial** runs plans through the real engine until one has the intended outcome. The answers to every query
+//! the body. A **draft** is such an answer under construction. A **trial** runs plans through the real engine until one has the intended outcome. The answers to every query
 //! are made from that plan.
 //!
 //! | file | holds |
@@ -10,7 +9,7 @@
 //! | `site` | the site of a module: its plans, their trials, and its answers |
 //! | `plan` | plans, the most natural first, and the answers that they make |
 //! | `matcher` | drafts that fulfil a rule |
-//! | `conditions`, `json`, `fragment` | JSON: documents that fulfil conditions, pointers, pieces of text |
+//! | `conditions`, `json` | JSON: documents that fulfil conditions, pointers, pieces of text |
 //! | `draft`, `html` | an answer, its parts, and a page |
 //! | `values`, `sample`, `dns` | parts for extractors, plausible values |
 //! | `context` | module and query: filled templates, texts sampled from patterns |
@@ -19,7 +18,6 @@ mod conditions;
 mod context;
 mod dns;
 mod draft;
-mod fragment;
 mod html;
 mod json;
 mod matcher;
@@ -28,6 +26,5 @@ mod sample;
 mod site;
 mod values;
 
-pub(super) use plan::Aim;
 pub use site::Problem;
 pub(super) use site::Site;

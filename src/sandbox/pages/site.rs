@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use super::context::Context;
-use super::plan::{Aim, Plan, plans};
+use super::plan::{Plan, plans};
 use crate::modules::answer::Answer as Read;
 use crate::modules::checker::Checker;
 use crate::modules::control::made_up;
@@ -19,7 +19,7 @@ use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
 use crate::modules::query::{Query, SearchType};
 use crate::modules::reason::Reason;
 use crate::modules::sample::Sampled;
-use crate::sandbox::answer::Answer;
+use crate::sandbox::answer::{cut, sent};
 
 /// An address for a request that lacks a key.
 const NOWHERE: &str = "https://example.org/";
@@ -62,8 +62,8 @@ impl Site {
     }
 
     /// Returns the plan for an aim. The first call searches for it.
-    fn plan(self: &Arc<Self>, aim: Aim) -> Result<&Plan, String> {
-        let cell = if aim == Aim::Hit { &self.hit } else { &self.miss };
+    fn plan(self: &Arc<Self>, aim: Outcome) -> Result<&Plan, String> {
+        let cell = if aim == Outcome::Hit { &self.hit } else { &self.miss };
         cell.get_or_init(|| find(self, aim)).as_ref().map_err(Clone::clone)
     }
 
@@ -71,30 +71,28 @@ impl Site {
     /// the cause.
     pub(in crate::sandbox) fn answer(
         self: &Arc<Self>,
-        aim: Aim,
+        aim: Outcome,
         query: &Query,
         probe: usize,
         url: &Url,
-    ) -> Option<Answer> {
+    ) -> Option<Response> {
         self.answer_by(self.plan(aim).ok()?, query, probe, url)
     }
 
-    fn answer_by(self: &Arc<Self>, plan: &Plan, query: &Query, probe: usize, url: &Url) -> Option<Answer> {
+    fn answer_by(self: &Arc<Self>, plan: &Plan, query: &Query, probe: usize, url: &Url) -> Option<Response> {
         plan.answer(&self.context(plan, query, probe), probe, url)
     }
 
     /// Returns the context of a probe's answer. The engine itself saves the values from the earlier answers.
     fn context<'a>(self: &'a Arc<Self>, plan: &Plan, query: &'a Query, probe: usize) -> Context<'a> {
         let mut context = Context::new(&self.module, query, self.seed);
-        for (earlier, entry) in self.entry().probes.iter().enumerate().take(probe) {
+        let probes = self.entry().probes.iter().enumerate().take(probe);
+        for (earlier, entry) in probes.filter(|(_, entry)| !entry.save.is_empty()) {
             let asked = entry.address(&context.values()).or_else(|| Url::parse(NOWHERE).ok());
-            let Some(url) = asked.filter(|_| !entry.save.is_empty()) else { continue };
-            let Some(answer) = plan.answer(&context, earlier, &url) else { continue };
-            let response = answer.response(&url, self.module.body_limit(earlier));
-            let answer = Read::new(&response);
+            let Some(answer) = asked.and_then(|url| plan.answer(&context, earlier, &url)) else { continue };
+            let answer = cut(answer, self.module.body_limit(earlier));
             let mut saved = context.saved.clone();
-            save_one(&self.module, earlier, &answer, context.values(), &mut saved);
-            drop(answer);
+            save_one(&self.module, earlier, &Read::new(&answer), context.values(), &mut saved);
             context.saved = saved;
         }
         context
@@ -102,7 +100,7 @@ impl Site {
 
     /// Returns the causes for which the module cannot be simulated.
     pub(in crate::sandbox) fn problems(self: &Arc<Self>) -> Vec<Problem> {
-        let all = [Aim::Hit, Aim::Miss].into_iter().filter_map(|aim| problem(self, aim));
+        let all = [Outcome::Hit, Outcome::Miss].into_iter().filter_map(|aim| problem(self, aim));
         all.map(|what| Problem { module: self.entry().id.clone(), what }).collect()
     }
 }
@@ -111,16 +109,16 @@ impl Site {
 ///
 /// The first search finds the plans of all its modules while it waits for them. So that it does not wait twice as long,
 /// only [`problem`] tries a second query, when the catalogue is checked.
-fn find(site: &Arc<Site>, aim: Aim) -> Result<Plan, String> {
+fn find(site: &Arc<Site>, aim: Outcome) -> Result<Plan, String> {
     let first = queries(site).into_iter().next().ok_or("no query fits its preconditions")?;
     let mut plans = plans(&Context::new(&site.module, &first, site.seed), aim);
-    if aim == Aim::Miss && site.entry().miss.is_empty() {
+    if aim == Outcome::Miss && site.entry().miss.is_empty() {
         let has_note = site.entry().note.is_some();
         let why = || "it has no `miss` rule, and no `note` that says why".to_owned();
         return has_note.then(|| plans.remove(0)).ok_or_else(why);
     }
     let (count, mut failure) = (plans.len(), None);
-    let module = Arc::new(bare(&site.module));
+    let module = site.module.to_enabled();
     for plan in plans {
         match judge(site, &module, &plan, &first) {
             Ok(()) => return Ok(plan),
@@ -135,24 +133,16 @@ fn find(site: &Arc<Site>, aim: Aim) -> Result<Plan, String> {
 }
 
 /// Returns why there are no answers for an aim, or none that work for a second query.
-fn problem(site: &Arc<Site>, aim: Aim) -> Option<String> {
+fn problem(site: &Arc<Site>, aim: Outcome) -> Option<String> {
     let plan = match site.plan(aim) {
         Ok(plan) => plan,
         Err(why) => return Some(why),
     };
-    let has_rules = aim == Aim::Hit || !site.entry().miss.is_empty();
+    let has_rules = aim == Outcome::Hit || !site.entry().miss.is_empty();
     let second = queries(site).into_iter().nth(1).filter(|_| has_rules)?;
-    let what = judge(site, &Arc::new(bare(&site.module)), plan, &second).err()?;
+    let what = judge(site, &site.module.to_enabled(), plan, &second).err()?;
     let what = what.unwrap_or_else(|| "no answer".to_owned());
     Some(format!("the answers that work for one query do not for another: {what}"))
-}
-
-/// Returns an enabled copy of the module. It has no control check, which a trial does not need.
-fn bare(module: &Module) -> Module {
-    // The control check of a browser module cannot be switched off. `judge` handles it.
-    let control = if module.is_premium() { None } else { Some(false) };
-    // The module itself was compiled, so its rules have no mistakes.
-    Module::new(Entry { control, ..module.entry().to_enabled() })
 }
 
 /// Returns up to two queries that the module accepts.
@@ -185,29 +175,20 @@ fn queries(site: &Site) -> Vec<Query> {
 
 /// Checks that the plan's answers, which are the same for the name of a control check, have the intended outcome for a
 /// query. The error describes the outcome instead, or is `None` if the plan has no answer at all.
-fn judge(site: &Arc<Site>, module: &Arc<Module>, plan: &Plan, query: &Query) -> Result<(), Option<String>> {
-    let (wanted, is_hit) = match plan.aim {
-        Aim::Hit => (Outcome::Hit, true),
-        Aim::Miss => (Outcome::Miss, false),
-    };
+fn judge(site: &Arc<Site>, module: &Module, plan: &Plan, query: &Query) -> Result<(), Option<String>> {
     let keys = module.entry().needs.iter();
     let keys = keys.map(|need| (need.trim_start_matches("config.").to_owned(), "sample".to_owned()));
     let prober = Arc::new(Trial { site: Arc::clone(site), plan: plan.clone(), query: query.clone() });
     let checker = Checker::new(prober, OperatorKeys::new(keys), "sandbox", Duration::ZERO);
-    let until = Instant::now() + PATIENCE;
-    let report = match is_hit && !module.is_controlled() {
-        true => *checker.check(module, query, until),
-        false => checker.check_made_up(module, query, until),
-    };
-    if report.reason == Some(UNPLAYABLE.reason()) {
-        return Err(None);
+    // Unlike a check, this makes no control check.
+    let report = checker.check_made_up(module, query, Instant::now() + PATIENCE);
+    if report.outcome == plan.aim {
+        return Ok(());
     }
-    if report.outcome != wanted {
-        let reason = report.reason.map_or("", Reason::as_str);
-        let matcher = report.evidence.matcher.unwrap_or_default();
-        return Err(Some(format!("{} {reason} {matcher}", report.outcome).trim_end().to_owned()));
-    }
-    Ok(())
+    let reason = report.reason.map_or("", Reason::as_str);
+    let matcher = report.evidence.matcher.unwrap_or_default();
+    let is_unplayable = report.reason == Some(UNPLAYABLE.reason());
+    Err((!is_unplayable).then(|| format!("{} {reason} {matcher}", report.outcome).trim_end().to_owned()))
 }
 
 /// A prober that returns the answers of one plan.
@@ -220,6 +201,6 @@ struct Trial {
 impl Prober for Trial {
     fn send(&self, request: &Request, jar: &mut CookieJar, _: Instant) -> Result<Response, ProbeError> {
         let answer = self.site.answer_by(&self.plan, &self.query, request.trace.probe, &request.url);
-        answer.ok_or(UNPLAYABLE)?.sent(request, jar)
+        sent(answer.ok_or(UNPLAYABLE)?, request, jar)
     }
 }

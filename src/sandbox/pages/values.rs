@@ -3,15 +3,17 @@
 use serde_json::{Value, json};
 
 use super::conditions::fulfil;
-use super::context::{Context, Pattern};
+use super::context::Context;
 use super::dns;
-use super::draft::{Document, Part};
+use super::draft::{Draft, Form};
 use super::html::Element;
 use super::json::{place, segments, text_at};
+use super::matcher;
 use super::sample::as_text;
 use crate::modules::definition::{
-    Extractor, FieldType, ListResult, LongExtractor, ResultType, Transform, field_type,
+    Extractor, FieldType, ListResult, LongExtractor, Reads, ResultType, Transform, field_type,
 };
+use crate::modules::pattern::{Pattern, SearchRegex};
 use crate::sandbox::people::Named;
 
 /// The number of elements of a list result.
@@ -22,7 +24,7 @@ const LIST_LENGTH: usize = 3;
 struct Reading<'a> {
     name: &'a str,
     kind: Option<ResultType>,
-    keep: Option<&'a str>,
+    keep: Option<&'a Pattern>,
     /// The index of the list element that is read.
     index: usize,
     /// The value that it should find. Otherwise it is a plausible one for its name.
@@ -32,42 +34,40 @@ struct Reading<'a> {
     levels: Vec<&'a LongExtractor>,
 }
 
-/// Returns the parts for everything that a hit reads from the answer to the probe. `last` tells whether it is the
-/// last answer, which extractors read by default.
-pub(super) fn for_probe(context: &Context<'_>, probe: usize, last: bool) -> Vec<Part> {
+/// Adds everything that a hit reads from the answer to the probe. `last` tells whether it is the last answer, which
+/// extractors read by default.
+pub(super) fn add(context: &Context<'_>, probe: usize, last: bool, draft: &mut Draft) {
     let is_read = |at: Option<usize>| at.map_or(last, |at| at == probe);
-    let main = context.entry.result.iter().flat_map(|main| {
+    if let Some(main) = &context.entry.result {
         let value = main.value.iter().map(|extractor| Reading {
             kind: Some(main.result_type),
             ..Reading::new("value", Some(extractor))
         });
-        value.chain(main.metadata.iter().map(|(name, extractor)| Reading::new(name, Some(extractor))))
-    });
-    let main = main
-        .filter(|reading| is_read(reading.levels.first().and_then(|long| long.probe)))
-        .flat_map(|reading| reading.given(context))
-        .filter_map(|reading| reading.part(context));
-    let lists = context.entry.results.iter().filter(|list| is_read(list.probe)).flat_map(|list| {
+        let metadata = main.metadata.iter().map(|(name, extractor)| Reading::new(name, Some(extractor)));
+        let all = value.chain(metadata).filter(|it| is_read(it.levels.first().and_then(|long| long.probe)));
+        for reading in all.flat_map(|reading| reading.given(context)) {
+            reading.add(context, draft);
+        }
+    }
+    for list in context.entry.results.iter().filter(|list| is_read(list.probe)) {
         let people = context.people.as_ref().and_then(|people| people.elements(list.result_type));
         let elements: Vec<Option<Named>> =
             people.map_or(vec![None; LIST_LENGTH], |named| named.into_iter().map(Some).collect());
-        let elements = elements.into_iter().enumerate();
-        elements.filter_map(|(index, named)| for_element(context, list, index, named.as_ref()))
-    });
-    main.chain(lists).collect()
+        for (index, named) in elements.into_iter().enumerate() {
+            add_element(context, list, index, named.as_ref(), draft);
+        }
+    }
 }
 
-/// Returns the parts for the values that later probes need from the answer to the probe.
-pub(super) fn for_saving(context: &Context<'_>, probe: usize) -> Vec<Part> {
+/// Adds the values that later probes need from the answer to the probe.
+pub(super) fn add_saved(context: &Context<'_>, probe: usize, draft: &mut Draft) {
     let probes = &context.entry.probes;
-    let saves = probes.get(probe).into_iter().flat_map(|probe| &probe.save);
-    let parts = saves.filter_map(|(name, extractor)| {
+    for (name, extractor) in probes.get(probe).into_iter().flat_map(|probe| &probe.save) {
         // The value is an address if the URL of a later probe begins with it.
         let start = format!("{{saved.{name}}}");
         let kind = probes.iter().any(|probe| probe.url.starts_with(&start)).then_some(ResultType::Url);
-        Reading { kind, ..Reading::new(name, Some(extractor)) }.part(context)
-    });
-    parts.collect()
+        Reading { kind, ..Reading::new(name, Some(extractor)) }.add(context, draft);
+    }
 }
 
 impl<'a> Reading<'a> {
@@ -115,40 +115,55 @@ impl<'a> Reading<'a> {
         (!leaf.is_empty()).then_some(leaf)
     }
 
-    fn part(&self, context: &Context<'_>) -> Option<Part> {
+    /// Adds the value where the first source reads it that has a place for it.
+    fn add(&self, context: &Context<'_>, draft: &mut Draft) -> bool {
         let chosen = self.levels.first().and_then(|long| fulfil(context, &long.filter));
         let record = chosen.and_then(|chosen| dns::record(context, &chosen, 0));
         let value = self.value(context, record.as_ref());
         let text = || as_text(&value);
-        // The first source that can contain the value is used.
-        self.sources.iter().find_map(|(kind, argument)| match *kind {
+        let each = self.levels.first().and_then(|long| long.each.as_deref());
+        self.sources.iter().any(|(kind, argument)| match *kind {
             // A constant or template has a value only if its `each` finds an element, so that element is created.
-            "const" | "template" => {
-                self.levels.first()?.each.as_ref()?;
-                self.in_document(context, "json", "", &Value::Null)
+            "const" | "template" if each.is_none() => false,
+            "json" | "count" | "jsonld" | "script" | "const" | "template" => {
+                let is_fixed = matches!(*kind, "const" | "template");
+                let (argument, value) = if is_fixed { ("", &Value::Null) } else { (*argument, &value) };
+                let document = each.map_or(*kind, matcher::kind);
+                let placed = self.in_document(context, argument, value);
+                placed.is_some_and(|(pointer, value)| draft.add_json(document, &pointer, &value))
             }
-            "json" | "count" | "jsonld" | "script" => self.in_document(context, kind, argument, &value),
             "meta" => {
                 let key = if argument.contains(':') { "property" } else { "name" };
                 let selector = format!("meta[{key}=\"{argument}\"]");
-                Some(Part::Element(Element::new(&selector, Some("content"), text())))
+                draft.add_element(Element::new(&selector, Some("content"), text()))
             }
-            "title" => Some(Part::Element(Element::new("title", None, text()))),
-            "css" => Some(Part::Element(element_of(argument, text()))),
+            "title" => draft.add_element(Element::new("title", None, text())),
+            "css" => draft.add_element(element_of(argument, text())),
             "regex" => {
-                let groups = [(0, text()), (1, text())];
-                context.sampled_with(Pattern::Plain(argument), self.index, &groups).map(Part::Line)
+                let groups = [0, 1].map(|number| (number, self.texts(context, &value)));
+                let line = context.sampled_with(&SearchRegex::lazy(argument), self.index, &groups);
+                line.is_some_and(|line| draft.add_line(line))
             }
-            "header" => Some(Part::Header((*argument).to_owned(), text())),
-            "cookie" => Some(Part::Header("Set-Cookie".to_owned(), format!("{argument}={}; Path=/", text()))),
-            _ => None,
+            "header" => draft.add_header(argument, &text()),
+            "cookie" => draft.add_header("set-cookie", &format!("{argument}={}; Path=/", text())),
+            _ => false,
         })
     }
 
-    /// Returns the part that puts the value into a JSON document, inside the elements that `each` and `where` select.
-    fn in_document(&self, context: &Context<'_>, kind: &str, argument: &str, value: &Value) -> Option<Part> {
-        let each = self.levels.first().and_then(|long| long.each.as_deref()?.split_once(':'));
-        let document = Document::of(each.map_or(kind, |(kind, _)| kind));
+    /// Returns a value as texts, of which a regex may find one. A date has several forms.
+    fn texts(&self, context: &Context<'_>, value: &Value) -> Vec<String> {
+        let is_date = matches!(field_type(self.name), Some((FieldType::Date, _)));
+        let dates = context.sampler.dates(self.name, self.index).filter(|_| is_date);
+        std::iter::once(as_text(value)).chain(dates).collect()
+    }
+
+    /// Returns the value inside the elements that `each` and `where` select, and where it is in the JSON document.
+    fn in_document(
+        &self,
+        context: &Context<'_>,
+        argument: &str,
+        value: &Value,
+    ) -> Option<(Vec<String>, Value)> {
         let (mut pointer, mut value) = (segments(argument), value.clone());
         for long in self.levels.iter().rev() {
             let (at, inside) = match &long.each {
@@ -164,7 +179,7 @@ impl<'a> Reading<'a> {
             }
             (pointer, value) = (at, element);
         }
-        Some(Part::Json { document, pointer, value })
+        Some((pointer, value))
     }
 
     /// Returns a value from which the extractor's own transforms make the intended value. `record` is the DNS record
@@ -178,44 +193,24 @@ impl<'a> Reading<'a> {
             };
             typed.unwrap_or_else(|| sampler.named(leaf.unwrap_or(self.name), index))
         });
-        let fitting = |value: Value, pattern| {
-            if context.matches(pattern, &as_text(&value)) {
+        let fitting = |value: Value, regex: &SearchRegex| {
+            if regex.regex().is_match(&as_text(&value)) {
                 return value;
             }
-            let sampled = context.sampled_with(pattern, index, &[(1, as_text(&plain))]);
+            let sampled = context.sampled_with(regex, index, &[(1, self.texts(context, &plain))]);
             sampled.map_or_else(|| plain.clone(), Value::String)
         };
         let innermost_first = || self.levels.iter().rev();
         let recorded = leaf.and_then(|leaf| record?.get(leaf)).cloned();
         let label = innermost_first().find_map(|long| long.labels.first()).filter(|_| recorded.is_none());
         let value = recorded.unwrap_or_else(|| {
-            let kept =
-                self.keep.map_or(plain.clone(), |keep| fitting(plain.clone(), Pattern::Template(keep)));
+            let keep = self.keep.and_then(|keep| context.regex(keep));
+            let kept = keep.map_or(plain.clone(), |keep| fitting(plain.clone(), &keep));
             let transforms: Vec<&Transform> = innermost_first().flat_map(|long| &long.transform).collect();
             sampler.shaped(kept, &transforms, self.name, index)
         });
-        let regex = innermost_first().find_map(|long| long.regex.as_deref());
-        if let Some(dated) = self.dated(context, regex) {
-            return Value::String(dated);
-        }
-        let patterns = label.map(|(pattern, _)| pattern.as_str()).into_iter().chain(regex);
-        patterns.map(Pattern::Plain).fold(value, fitting)
-    }
-
-    /// Returns a value in which the extractor's regex finds a date, or `None` if it looks for none.
-    fn dated(&self, context: &Context<'_>, regex: Option<&str>) -> Option<String> {
-        let source = self.sources.iter().find(|(kind, _)| *kind == "regex").map(|(_, pattern)| *pattern);
-        let pattern = Pattern::Plain(regex.or(source)?);
-        let is_date = matches!(field_type(self.name), Some((FieldType::Date, _)));
-        let mut dates = context.sampler.dates(self.name, self.index).filter(|_| is_date);
-        dates.find_map(|date| {
-            if context.matches(pattern, &date) {
-                return Some(date);
-            }
-            let text = context.sampled_with(pattern, self.index, &[(1, date.clone())])?;
-            // The regex of a source is applied to the whole answer, in which the date is put later.
-            text.contains(&date).then(|| if regex.is_some() { text } else { date })
-        })
+        let regex = innermost_first().find_map(|long| long.regex.as_ref());
+        label.map(|(regex, _)| regex).into_iter().chain(regex).fold(value, fitting)
     }
 }
 
@@ -227,18 +222,19 @@ fn element_of(argument: &str, text: String) -> Element {
     }
 }
 
-/// Returns the part for one element of a list result, which may have to name an account.
-fn for_element(
+/// Adds one element of a list result, which may have to name an account. Returns `None` if there can be none.
+fn add_element(
     context: &Context<'_>,
     list: &ListResult,
     index: usize,
     named: Option<&Named>,
-) -> Option<Part> {
+    draft: &mut Draft,
+) -> Option<bool> {
     let (kind, argument) = list.each.split_once(':')?;
     // The value comes first.
     let own = Reading {
         kind: Some(list.result_type),
-        keep: list.keep.as_deref(),
+        keep: list.keep.as_ref(),
         ..Reading::new(list.result_type.as_str(), list.value.as_ref())
     };
     let metadata = list.metadata.iter().map(|(name, extractor)| Reading::new(name, Some(extractor)));
@@ -248,8 +244,8 @@ fn for_element(
     });
     let readings: Vec<Reading<'_>> = readings.collect();
     let text = |reading: &Reading<'_>| as_text(&reading.value(context, None));
-    Some(match kind {
-        "css" => {
+    Some(match (kind, &list.each.source.reads) {
+        ("css", _) => {
             let mut element = element_of(argument, String::new());
             for reading in &readings {
                 match (reading.sources.first(), element.attributes.first_mut()) {
@@ -259,27 +255,29 @@ fn for_element(
                     _ => {}
                 }
             }
-            Part::Element(element)
+            draft.add_element(element)
         }
-        "regex" => {
+        (_, Reads::Matches(pattern)) => {
             let groups = readings.iter().filter_map(|reading| match *reading.sources.first()? {
-                ("group", number) => Some((number.parse().ok()?, text(reading))),
-                ("value", _) => Some((1, text(reading))),
+                ("group", number) => Some((number.parse().ok()?, vec![text(reading)])),
+                ("value", _) => Some((1, vec![text(reading)])),
                 _ => None,
             });
-            let mut groups: Vec<(usize, String)> = groups.collect();
+            let mut groups: Vec<(usize, Vec<String>)> = groups.collect();
             // The last group comes first, because a replacement moves the text after it.
             groups.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
-            let line = context.sampled_with(Pattern::Template(argument), index, &groups)?;
+            let line = context.sampled_with(&context.regex(pattern)?, index, &groups)?;
             // The pattern may not allow the address of this account.
-            Part::Line(Some(line).filter(|line| named.is_none_or(|named| line.contains(&named.address)))?)
+            named.is_none_or(|named| line.contains(&named.address)) && draft.add_line(line)
         }
-        "header" => Part::Header(argument.to_owned(), text(readings.first()?)),
-        "lines" => Part::Row(text(readings.first()?)),
-        "json_lines" => Part::Row(json_element(context, list, &readings)?.to_string()),
+        ("header", _) => draft.add_header(argument, &text(readings.first()?)),
+        ("lines", _) => draft.form == Form::Text && draft.add_line(text(readings.first()?)),
         _ => {
-            let value = json_element(context, list, &readings)?;
-            Part::Json { document: Document::of(kind), pointer: segments(argument), value }
+            let element = json_element(context, list, &readings)?;
+            match kind {
+                "json_lines" => draft.form == Form::Text && draft.add_line(element.to_string()),
+                _ => draft.add_json(kind, &segments(argument), &element),
+            }
         }
     })
 }
@@ -290,11 +288,11 @@ fn json_element(context: &Context<'_>, list: &ListResult, readings: &[Reading<'_
     for reading in readings {
         let value = reading.value(context, record.as_ref());
         let part = reading.sources.iter().find_map(|(kind, argument)| match *kind {
-            "json" | "count" => reading.in_document(context, kind, argument, &value),
-            "value" => reading.in_document(context, "json", "", &value),
+            "json" | "count" => reading.in_document(context, argument, &value),
+            "value" => reading.in_document(context, "", &value),
             _ => None,
         });
-        if let Some(Part::Json { pointer, value, .. }) = part
+        if let Some((pointer, value)) = part
             && !place(&mut element, &pointer, &value)
             && reading.given.is_some()
             && let Some(known) = text_at(&mut element, &pointer)
