@@ -30,7 +30,7 @@ pub struct Store {
 /// The two kinds of databases.
 pub(super) enum Backend {
     Sqlite(Box<sqlite::Database>),
-    Postgres(postgres::Database),
+    Postgres(Arc<postgres::Database>),
 }
 
 /// The load of a database at one moment.

@@ -1,6 +1,6 @@
 //! The schema of a PostgreSQL database.
 
-use super::server::Server;
+use super::Database;
 use super::session::Session;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
@@ -30,12 +30,12 @@ pub(in crate::store) fn migrate(
     target: &PostgresTarget,
     by: &Origin,
 ) -> Result<Vec<&'static Migration>, OpenError> {
-    run(Server::connect(target)?.1, target, by)
+    run(Database::connect(target)?.1, target, by)
 }
 
 /// Returns the migrations that [`migrate`] would run.
 pub(in crate::store) fn pending(target: &PostgresTarget) -> Result<&'static [Migration], OpenError> {
-    let (_, mut session) = Server::connect(target)?;
+    let (_, mut session) = Database::connect(target)?;
     schema::pending(version(&mut session).map_err(failed(target))?)
 }
 

@@ -13,7 +13,7 @@
 //! The server bounds statements, waits for locks and idle transactions (`statement_timeout`, `lock_timeout`,
 //! `idle_in_transaction_session_timeout`). TCP bounds how long a vanished machine or network is waited for
 //! (`tcp_user_timeout`, keep-alive). While the server is unreachable, only one caller at a time waits for it
-//! ([`server`]). Callers that wait for a lock keep their connection; reading, writing and health checks each have
+//! ([`Reach`]). Callers that wait for a lock keep their connection; reading, writing and health checks each have
 //! connections of their own. Migrations are bounded only by the server and by TCP: they run before any request is
 //! served. Large deletions (an account's runs, old runs) are split into short transactions.
 //!
@@ -30,24 +30,30 @@
 mod error;
 mod migrate;
 mod notify;
-mod server;
 mod session;
 mod tls;
 
+use std::error::Error as _;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use postgres::Config;
 
 pub(super) use migrate::{migrate, pending};
 pub(super) use notify::announcement;
 pub(super) use session::Session;
 
+use self::error::{PostgresError, unavailable};
 use self::notify::{Listener, publish};
-use self::server::Server;
+use self::tls::{TlsConnector, connector};
 use super::error::{OpenError, Result};
-use super::limits::{BACKGROUND_WAIT, PING_WAIT, Role, TRANSACTION};
-use super::pool::Pool;
+use super::limits::{
+    BACKGROUND_WAIT, HANDSHAKE, LOST_WAIT, PING_WAIT, POOL_SIZES, REQUEST_WAIT, Role, TRANSACTION,
+};
+use super::pool::{Connection as _, Pool};
 use super::tx::{Operation, Tx};
 use super::url::PostgresTarget;
 use super::value::{Row, Value};
@@ -55,24 +61,114 @@ use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::drive::Subscriber;
 
-/// An open PostgreSQL database.
+/// An open PostgreSQL database: the connections to its server.
+///
+/// While the server cannot be reached, one caller at a time tries whether it is available again. All others fail at
+/// once, so that the request workers stay free.
 pub(super) struct Database {
-    server: Arc<Server>,
+    config: Config,
+    tls: TlsConnector,
+    reach: Mutex<Reach>,
+    reading: Pool<Session>,
+    writing: Pool<Session>,
+    /// For health checks, which wait for nobody.
+    health: Pool<Session>,
     /// The driver's writes that are published, each a run with its epoch, once somebody listens.
     changes: OnceLock<Sender<(RunId, u64)>>,
 }
 
+#[derive(Default)]
+struct Reach {
+    answered_at: Option<Instant>,
+    lost: Option<Lost>,
+}
+
+/// A server that cannot be reached.
+struct Lost {
+    since: Instant,
+    cause: String,
+    next_try: Instant,
+}
+
 impl Database {
     /// Connects to the server and brings the schema up to date.
-    pub(super) fn open(target: &PostgresTarget, role: Role) -> Result<Self, OpenError> {
-        let (server, session) = Server::connect(target)?;
+    pub(super) fn open(target: &PostgresTarget, role: Role) -> Result<Arc<Self>, OpenError> {
+        let (database, session) = Self::connect(target)?;
         migrate::run(session, target, &role.origin())?;
-        Ok(Self { server: Arc::new(server), changes: OnceLock::new() })
+        Ok(Arc::new(database))
+    }
+
+    /// Returns the database, and a first connection. Its answers take as long as the server allows. The error distinguishes a
+    /// refusal from a server that cannot be reached.
+    fn connect(target: &PostgresTarget) -> Result<(Self, Session), OpenError> {
+        let [reading, writing, health] = POOL_SIZES.map(Pool::new);
+        let (config, tls, reach) = (target.config.clone(), connector(target)?, Mutex::default());
+        let database = Self { config, tls, reach, reading, writing, health, changes: OnceLock::new() };
+        let session = database.session().and_then(|mut session| session.check(HANDSHAKE).map(|()| session));
+        let mut session = session.map_err(|cause| {
+            let address = target.to_string();
+            let is_refused = cause.source().and_then(|cause| cause.downcast_ref::<PostgresError>());
+            match is_refused.is_some_and(PostgresError::is_refusal) {
+                true => OpenError::Refused { address, cause },
+                false => OpenError::Connect { address, cause },
+            }
+        })?;
+        session.is_patient = true;
+        Ok((database, session))
+    }
+
+    /// Runs `work` on a connection whose server answers.
+    fn with<T>(
+        &self,
+        pool: &Pool<Session>,
+        wait: Duration,
+        work: impl FnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        self.reach.lock().check()?;
+        pool.with(
+            wait,
+            || self.session(),
+            |session| {
+                self.refresh(session)?;
+                work(session)
+            },
+        )
+    }
+
+    /// Starts to make a connection.
+    fn session(&self) -> Result<Session> {
+        Session::start(&self.config, &self.tls)
+    }
+
+    /// Waits until a connection is made, or checks one that was made, and replaces it if it was closed, for example
+    /// because the server was restarted. One that takes longer to be made is left to the next caller.
+    fn refresh(&self, session: &mut Session) -> Result<()> {
+        let wait = self.reach.lock().admit()?;
+        if session.is_broken() {
+            *session = self.session()?;
+        }
+        let was_made = session.is_made();
+        let mut checked = session.check(if was_made { wait.min(PING_WAIT) } else { wait });
+        if was_made && checked.is_err() && !session.is_abandoned() {
+            *session = self.session()?;
+            checked = session.check(wait);
+        }
+        match &checked {
+            Ok(()) => self.reach.lock().note_answer(),
+            // The other connections of a server that does not answer would be silent, too.
+            Err(error) => self.reach.lock().note_failure(error),
+        }
+        checked
+    }
+
+    /// Returns whether the server is unreachable as far as is known.
+    pub(super) fn is_lost(&self) -> bool {
+        self.reach.lock().lost.is_some()
     }
 
     /// Runs statements that read, without a transaction around them.
     pub(super) fn read<T>(&self, wait: Duration, work: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
-        self.server.with(&self.server.reading, wait, |session| work(&mut Tx::Postgres(session)))
+        self.with(&self.reading, wait, |session| work(&mut Tx::Postgres(session)))
     }
 
     /// Runs statements in one transaction. Rolls it back if `work` fails, or if `keep` returns `false` for its outcome.
@@ -84,7 +180,7 @@ impl Database {
     ) -> Result<T> {
         // A request bounds how long the statements of its transaction may take together.
         let limit = (operation.wait < BACKGROUND_WAIT).then_some(TRANSACTION);
-        self.server.with(&self.server.writing, operation.wait, |session| {
+        self.with(&self.writing, operation.wait, |session| {
             session.transaction(limit, keep, |session| work(&mut Tx::Postgres(session)))
         })
     }
@@ -96,7 +192,7 @@ impl Database {
         sql: &'static str,
         values: Vec<Value>,
     ) -> Result<Vec<Row>> {
-        self.server.with(&self.server.writing, operation.wait, |session| {
+        self.with(&self.writing, operation.wait, |session| {
             session.rows(sql, values).map_err(StorageError::unconfirmed)
         })
     }
@@ -107,13 +203,9 @@ impl Database {
         let locks = "SELECT 1 FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' \
              AND relation IN (to_regclass('accounts'), to_regclass('api_keys')) \
              AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-        self.server.with(&self.server.health, PING_WAIT, |session| {
-            match session.rows(locks, Vec::new())?.is_empty() {
-                true => Ok(()),
-                false => {
-                    Err(StorageError::contended("another program has locked the accounts or their keys"))
-                }
-            }
+        self.with(&self.health, PING_WAIT, |session| match session.rows(locks, Vec::new())?.is_empty() {
+            true => Ok(()),
+            false => Err(StorageError::contended("another program has locked the accounts or their keys")),
         })
     }
 
@@ -126,27 +218,60 @@ impl Database {
     }
 
     /// Starts the threads that send and receive notifications.
-    pub(super) fn listen(&self, subscriber: Weak<dyn Subscriber>) -> Result<()> {
-        let listener = Listener { server: Arc::clone(&self.server), subscriber };
+    pub(super) fn listen(self: &Arc<Self>, subscriber: Weak<dyn Subscriber>) -> Result<()> {
+        let listener = Listener { database: Arc::clone(self), subscriber };
         start("postgres-listen", move || listener.run())?;
         let (sender, receiver) = mpsc::channel();
         if self.changes.set(sender).is_ok() {
-            let server = Arc::clone(&self.server);
-            start("postgres-publish", move || publish(&server, &receiver))?;
+            // It must not keep this from being dropped, and ends with its sender.
+            let database = Arc::downgrade(self);
+            start("postgres-publish", move || publish(&database, &receiver))?;
         }
         Ok(())
     }
 
     /// Returns the numbers of connections in use, idle, and allowed.
     pub(super) fn load(&self) -> [usize; 3] {
-        let Server { reading, writing, health, .. } = &*self.server;
-        let pools = [reading, writing, health].map(Pool::load);
+        let pools = [&self.reading, &self.writing, &self.health].map(Pool::load);
         [0, 1, 2].map(|figure| pools.iter().map(|pool| pool[figure]).sum())
     }
+}
 
-    /// Returns whether the server is unreachable as far as is known.
-    pub(super) fn is_lost(&self) -> bool {
-        self.server.is_lost()
+impl Reach {
+    /// Returns an error if the server cannot be reached and another caller tries it.
+    fn check(&self) -> Result<()> {
+        let Some(lost) = self.lost.as_ref().filter(|lost| lost.next_try > Instant::now()) else {
+            return Ok(());
+        };
+        let millis = lost.since.elapsed().as_millis();
+        Err(unavailable(format!("the server has been unreachable for {millis} ms: {}", lost.cause)))
+    }
+
+    /// Returns the time for which a caller may wait for the server.
+    ///
+    /// # Errors
+    /// Returns an error if the server cannot be reached and another caller tries it.
+    fn admit(&mut self) -> Result<Duration> {
+        self.check()?;
+        let Some(lost) = &mut self.lost else { return Ok(REQUEST_WAIT) };
+        lost.next_try = Instant::now() + HANDSHAKE;
+        Ok(LOST_WAIT)
+    }
+
+    fn note_answer(&mut self) {
+        *self = Self { answered_at: Some(Instant::now()), lost: None };
+    }
+
+    /// Records that the server did not answer, and when the next caller tries. A server that answers others is not lost:
+    /// it may allow no further connection.
+    fn note_failure(&mut self, cause: &StorageError) {
+        let now = Instant::now();
+        if self.answered_at.is_some_and(|at| now.duration_since(at) < LOST_WAIT) {
+            return;
+        }
+        let since = self.lost.as_ref().map_or(now, |lost| lost.since);
+        let cause = cause.source().map(ToString::to_string).unwrap_or_default();
+        self.lost = Some(Lost { since, cause, next_try: now + LOST_WAIT });
     }
 }
 
