@@ -65,9 +65,9 @@ impl NewRun {
             choice: choice.narrowed().map(Arc::new),
             follow,
             family: cause.member().map(|member| member.place),
-            watch: cause.watch(),
-            batch: cause.batch(),
-            retry_of: cause.retried(),
+            watch: if let Cause::Watch(start) = cause { Some(start.watch) } else { None },
+            batch: if let Cause::Row(row) = cause { Some(row.batch) } else { None },
+            retry_of: if let Cause::Retry(run) = cause { Some(run) } else { None },
             simulated: self.simulated,
             total_results: 0,
             revision: 0,
@@ -125,21 +125,6 @@ impl Cause {
     /// Returns the place of a run that a lead starts.
     pub fn member(&self) -> Option<&NewMember> {
         if let Self::Lead(member) = self { Some(member) } else { None }
-    }
-
-    /// Returns the watch that starts the run.
-    pub fn watch(&self) -> Option<WatchId> {
-        if let Self::Watch(start) = self { Some(start.watch) } else { None }
-    }
-
-    /// Returns the batch whose row starts the run.
-    pub fn batch(&self) -> Option<BatchId> {
-        if let Self::Row(row) = self { Some(row.batch) } else { None }
-    }
-
-    /// Returns the run whose modules are asked again.
-    pub fn retried(&self) -> Option<RunId> {
-        if let Self::Retry(run) = self { Some(*run) } else { None }
     }
 }
 

@@ -73,16 +73,3 @@ pub(super) fn pending(found: Option<i64>) -> Result<&'static [Migration], OpenEr
         None => Err(OpenError::NewerSchema { found, known: newest }),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_rise_and_name_their_files() {
-        assert!(MIGRATIONS.is_sorted_by_key(|migration| migration.version));
-        for migration in &MIGRATIONS[1..] {
-            assert!(migration.name.starts_with(&format!("{:04}_", migration.version)), "{}", migration.name);
-        }
-    }
-}

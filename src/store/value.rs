@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
+use serde_json::Map;
 use uuid::Uuid;
 
 use super::document::{Json, decode, decode_reports};
@@ -25,8 +26,9 @@ use crate::model::account::{Role, SecretHash};
 use crate::model::batch::RowRefusal;
 use crate::model::coverage::Coverage;
 use crate::model::event::EventType;
-use crate::model::follow::{Class, FollowEnd, FollowOrder};
-use crate::model::run::{ModuleReport, Progress, RunError, RunOptions, Status};
+use crate::model::follow::{Class, FollowEnd, FollowOrder, Lookup};
+use crate::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunOptions, Status};
+use crate::model::search::Search;
 use crate::model::watch::{ChangeKind, Interval, PauseReason, WatchState};
 use crate::model::webhook::{DeliveryStatus, DisabledReason, SealedSecret};
 use crate::modules::catalog::Choice;
@@ -183,8 +185,8 @@ cells! {
         Value::Moment(at) => Some(at),
         other => Self::from_millisecond(i64::from_cell(other)?).ok(),
     };
-    serde_json::Value, Choice, Coverage, FollowEnd, FollowOrder, Progress, RunError, RunOptions:
-        |cell| decode(&String::from_cell(cell)?).ok();
+    serde_json::Value, Map<String, serde_json::Value>, Choice, Coverage, FollowEnd, FollowOrder, Progress, ResultRecord,
+    RunError, RunOptions, Search, Vec<Lookup>, Vec<String>: |cell| decode(&String::from_cell(cell)?).ok();
     ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, WatchState:
         |cell| Self::from_name(&String::from_cell(cell)?);
     Vec<ChangeKind>: |cell| named(cell, ChangeKind::from_name);
@@ -221,8 +223,7 @@ impl<T: DeserializeOwned> FromCell for Json<T> {
 
 /// Reads a list of words as JSON. Words of a later version are left out.
 fn named<T>(cell: Value, from_name: fn(&str) -> Option<T>) -> Option<Vec<T>> {
-    let Json(names) = Json::<Vec<String>>::from_cell(cell)?;
-    Some(names.iter().filter_map(|name| from_name(name)).collect())
+    Some(Vec::<String>::from_cell(cell)?.iter().filter_map(|name| from_name(name)).collect())
 }
 
 macro_rules! parameters {

@@ -87,18 +87,3 @@ fn is_transport(error: &postgres::Error) -> bool {
         !matches!(cause.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData)
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn temporary_server_states_are_told_from_permanent_errors() {
-        for code in ["08006", "53100", "53300", "57014", "57P01", "57P03", "25006", "28P01"] {
-            assert!(is_transient(code), "{code}");
-        }
-        for code in ["42P01", "23505", "22021", "22P02", "XX000"] {
-            assert!(!is_transient(code), "{code}");
-        }
-    }
-}

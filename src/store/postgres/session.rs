@@ -279,20 +279,3 @@ impl ToSql for Value {
 
     to_sql_checked!();
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statements_are_translated() {
-        for (sql, want) in [
-            ("SELECT a FROM t WHERE b = ?1 AND c > ?12", "SELECT a FROM t WHERE b = $1 AND c > $12"),
-            ("SELECT 1 FROM t /*pg FOR NO KEY UPDATE */", "SELECT 1 FROM t FOR NO KEY UPDATE"),
-            ("now() + ms(?2)", "now() + (interval '1 millisecond' * $2)"),
-            ("FROM json_each(?1) AS x", "FROM json_array_elements($1) AS x"),
-        ] {
-            assert_eq!(translated(sql), want);
-        }
-    }
-}

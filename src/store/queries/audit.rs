@@ -42,7 +42,7 @@ impl FromRow for Entry {
             _ => return Err(StorageError::broken("an entry of the audit has an unknown actor")),
         };
         let (action, account, object, request) = cells.read()?;
-        let detail = cells.read::<Option<Json<_>>>()?.map(|Json(detail)| detail).unwrap_or_default();
+        let detail = cells.read::<Option<_>>()?.unwrap_or_default();
         Ok(Self { id, at, actor, action, account, object, request, detail })
     }
 }

@@ -85,12 +85,12 @@ impl Store {
 
     /// Returns at most `count` rows of a batch with positions above `after`, in order.
     pub fn batch_rows(&self, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>> {
-        type Stored = (u32, Json<Search>, String, Option<RowRefusal>, Option<RunId>);
+        type Stored = (u32, Search, String, Option<RowRefusal>, Option<RunId>);
         self.read("batch_rows", |tx| {
             let rows: Vec<Stored> = tx.all(ROWS, values![id, after, count])?;
             let ids = encode_ids(rows.iter().filter_map(|(.., run)| run.map(|run| run.0)))?;
             let runs: Vec<RunSummary> = tx.all(RUNS, values![ids])?;
-            let rows = rows.into_iter().filter_map(|(position, Json(search), state, reason, run)| {
+            let rows = rows.into_iter().filter_map(|(position, search, state, reason, run)| {
                 let state = match (state.as_str(), reason) {
                     ("pending", _) => RowState::Pending,
                     ("skipped", _) => RowState::Skipped,

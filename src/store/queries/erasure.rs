@@ -30,11 +30,8 @@ const REMOVE_BATCHES: &str = "DELETE FROM batches WHERE id IN \
      (SELECT id FROM batches b WHERE b.ended_at < ?1 AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.batch = b.id) \
      ORDER BY id LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
 const LIVE_RUNS: &str = "SELECT id FROM runs WHERE account = ?1 AND status = 'running'";
-/// Selects a batch of live runs. It skips rows that others are writing or deleting. A later batch removes them.
-const SOME_LIVE_RUNS: &str = "SELECT id, total_results FROM runs \
-     WHERE account = ?1 AND status = 'running' ORDER BY id LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */";
-const SOME_RUNS: &str = "SELECT id, total_results FROM runs \
-     WHERE account = ?1 ORDER BY created_at DESC, id DESC LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */";
+const SOME_LIVE_RUNS: &str = "{some_runs account = ?1 AND status = 'running' ORDER BY id}";
+const SOME_RUNS: &str = "{some_runs account = ?1 ORDER BY created_at DESC, id DESC}";
 
 const ANY_OLD: &str = "SELECT EXISTS (SELECT 1 FROM runs WHERE completed_at < ?1 AND status <> 'running') \
      OR EXISTS (SELECT 1 FROM watch_changes WHERE at < ?1) OR EXISTS \
@@ -43,8 +40,7 @@ const ANY_OLD: &str = "SELECT EXISTS (SELECT 1 FROM runs WHERE completed_at < ?1
 /// in any case.
 const SWEEP_LOCK: &str =
     "SELECT true /*pg AND pg_try_advisory_xact_lock(1397507139, hashtext(current_schema())) */";
-const OLD_RUNS: &str = "SELECT id, total_results FROM runs WHERE completed_at < ?1 AND status <> 'running' \
-     ORDER BY completed_at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */";
+const OLD_RUNS: &str = "{some_runs completed_at < ?1 AND status <> 'running' ORDER BY completed_at}";
 
 /// The maximum number of changes of watches that are removed at once.
 const CHANGES_BATCH: i64 = 1000;
@@ -99,15 +95,16 @@ impl Store {
             if !is_closed(tx, id)? {
                 return Ok(0);
             }
-            let mut runs = batch(tx, SOME_LIVE_RUNS, values![id, BATCH.runs], BATCH)?;
+            let values = values![id, BATCH.runs, BATCH.results];
+            let mut runs = tx.all(SOME_LIVE_RUNS, values.clone())?;
             for run in &runs {
                 // Readers that started following the run after the account was closed look again.
-                tx.announce(Notification::Deleted(RunId(*run)))?;
+                tx.announce(Notification::Deleted(*run))?;
             }
             if runs.is_empty() {
-                runs = batch(tx, SOME_RUNS, values![id, BATCH.runs], BATCH)?;
+                runs = tx.all(SOME_RUNS, values)?;
             }
-            remove_runs(tx, &runs)
+            remove_runs(tx, runs)
         })?;
         if removed > 0 {
             return Ok(Erasure::More);
@@ -152,8 +149,8 @@ impl Store {
                 return Ok(None);
             }
             tx.execute(SWEEP_CHANGES, values![ended_before, CHANGES_BATCH])?;
-            let old = batch(tx, OLD_RUNS, values![ended_before, most.runs], most)?;
-            let runs = remove_runs(tx, &old)?;
+            let old = tx.all(OLD_RUNS, values![ended_before, most.runs, most.results])?;
+            let runs = remove_runs(tx, old)?;
             tx.execute(REMOVE_BATCHES, values![ended_before, most.runs])?;
             if runs > 0 {
                 let event = AuditEvent::of_service(Action::RunsSwept).with("runs", runs);
@@ -164,48 +161,11 @@ impl Store {
     }
 }
 
-/// Returns the first of the runs that `sql` selects, with the number of their results.
-fn batch(tx: &mut Tx<'_>, sql: &'static str, values: Vec<Value>, most: BatchSize) -> Result<Vec<Uuid>> {
-    Ok(first_batch(&tx.all(sql, values)?, most))
-}
-
-/// Returns the first runs that make up a batch, at least one. Each run is given with the number of its results.
-fn first_batch(runs: &[(Uuid, u64)], most: BatchSize) -> Vec<Uuid> {
-    let (mut batch, mut results) = (Vec::new(), 0u64);
-    for (run, total) in runs.iter().take(most.runs) {
-        results = results.saturating_add(*total);
-        if results > most.results && !batch.is_empty() {
-            break;
-        }
-        batch.push(*run);
-    }
-    batch
-}
-
-fn remove_runs(tx: &mut Tx<'_>, runs: &[Uuid]) -> Result<u64> {
+fn remove_runs(tx: &mut Tx<'_>, runs: Vec<RunId>) -> Result<u64> {
     if runs.is_empty() {
         return Ok(0);
     }
-    let runs = encode_ids(runs.iter().copied())?;
+    let runs = encode_ids(runs.into_iter().map(|run| run.0))?;
     tx.execute("DELETE FROM idempotency_keys WHERE run IN {ids ?1}", values![&runs])?;
     tx.execute("DELETE FROM runs WHERE id IN {ids ?1}", values![&runs])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_batch_is_bounded_by_runs_and_results_and_never_empty() {
-        let runs: Vec<Uuid> = (1..=4).map(Uuid::from_u128).collect();
-        let with = |totals: &[u64], most| {
-            let old: Vec<(Uuid, u64)> = runs.iter().copied().zip(totals.iter().copied()).collect();
-            first_batch(&old, most).len()
-        };
-        let most = BatchSize { runs: 3, results: 10 };
-        assert_eq!(with(&[0, 0, 0, 0], most), 3);
-        assert_eq!(with(&[4, 6, 1, 0], most), 2);
-        assert_eq!(with(&[11, 0, 0, 0], most), 1);
-        assert_eq!(with(&[], most), 0);
-    }
 }

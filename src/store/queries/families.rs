@@ -44,8 +44,7 @@ impl Store {
     /// Returns the accounts that were looked up in a run, in the order in which they were planned.
     pub fn lookups(&self, run: RunId) -> Result<Vec<Lookup>> {
         let sql = "SELECT lookups FROM runs WHERE id = ?1";
-        let lookups = self.first("lookups", sql, values![run])?;
-        Ok(lookups.map(|Json(lookups)| lookups).unwrap_or_default())
+        Ok(self.first("lookups", sql, values![run])?.unwrap_or_default())
     }
 
     /// Stores what the results of a run point to, as a JSON text. Does nothing if the lease is lost.

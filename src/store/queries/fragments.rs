@@ -92,6 +92,13 @@ fn fragment(name: &str) -> &'static str {
             "SELECT id, at, actor, actor_id, action, account, object, request, detail FROM audit \
              WHERE id > ?1 AND at >= ?2 $ ORDER BY id LIMIT ?3"
         }
+        // The first runs that one transaction deletes, and then at least one: at most `?2`, with at most `?3` results. It
+        // skips rows that others are writing or deleting. A later transaction removes them.
+        "some_runs" => {
+            "SELECT id FROM (SELECT id, row_number() OVER () AS place, sum(total_results) OVER (ROWS UNBOUNDED PRECEDING) \
+             AS results FROM (SELECT id, total_results FROM runs WHERE $ LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */) \
+             AS locked) AS counted WHERE place = 1 OR results <= CAST(?3 AS bigint) ORDER BY place"
+        }
         // The deletion of what an account has in a table, in the order of the ids.
         "erase" => {
             "DELETE FROM $ WHERE id IN (SELECT id FROM $ WHERE account = ?1 ORDER BY id /*pg FOR UPDATE */)"

@@ -74,7 +74,7 @@ impl Store {
 
 impl FromRow for RunNotes {
     fn from_row(cells: &mut Cells) -> Result<Self> {
-        let (tags, note) = cells.read::<(Option<Json<_>>, _)>()?;
-        Ok(Self { tags: tags.map(|Json(tags)| tags).unwrap_or_default(), note })
+        let (tags, note) = cells.read::<(Option<_>, _)>()?;
+        Ok(Self { tags: tags.unwrap_or_default(), note })
     }
 }

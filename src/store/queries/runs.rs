@@ -103,8 +103,7 @@ impl Store {
 
     /// Returns at most `count` results of a run with ids above `after`, in order.
     pub fn results(&self, id: RunId, after: u32, count: usize) -> Result<Vec<ResultRecord>> {
-        let results = self.all("results", RESULTS, values![id, after, count])?;
-        Ok(results.into_iter().map(|Json(result)| result).collect())
+        self.all("results", RESULTS, values![id, after, count])
     }
 
     /// Returns the modules of a run that have ended.

@@ -1,7 +1,5 @@
 //! Taking over runs without a driver.
 
-use std::collections::HashMap;
-
 use super::credits::refund;
 use super::outbox::report_end;
 use super::results::RESULTS;
@@ -19,12 +17,8 @@ const TAKE: &str = "UPDATE runs SET owner = ?2, lease_until = now() + ms(?3), tu
      WHEN owner IS NULL THEN now() ELSE created_at END) WHERE id IN {ids ?1} \
      RETURNING id, unconfirmed, epoch, started_at, now(), planned, lookups, {reports runs.id}, {row}";
 /// A row that [`TAKE`] returns.
-type Taken = (
-    (RunId, bool),
-    (u64, Timestamp, Timestamp),
-    (Json<Vec<String>>, Json<Vec<Lookup>>, Vec<ModuleReport>),
-    RunSummary,
-);
+type Taken =
+    ((RunId, bool), (u64, Timestamp, Timestamp), (Vec<String>, Vec<Lookup>, Vec<ModuleReport>), RunSummary);
 /// Why a run was ended: its documents cannot be read, or its caller was refused.
 const UNREADABLE: &str = "the stored data of this search can no longer be read";
 pub(super) const NOT_CONFIRMED: &str = "the start of the search was not confirmed in time";
@@ -53,14 +47,11 @@ impl Store {
             let ids = encode_ids(due.iter().map(|run| run.0))?;
             let rows = tx.rows::<Taken>(TAKE, values![ids, claim.owner.0, claim.holds])?;
             // This is read by itself, because the documents of the run may be unreadable.
-            let by_run = rows.into_iter().map(|row| {
-                let (run, is_unconfirmed) = row.clone().read::<(RunId, bool)>()?;
-                Ok((run, (is_unconfirmed, row)))
-            });
-            let mut by_run = by_run.collect::<Result<HashMap<_, _>>>()?;
+            let named = rows.into_iter().map(|row| Ok((row.clone().read::<(RunId, bool)>()?, row)));
+            let mut rows = named.collect::<Result<Vec<_>>>()?;
+            rows.sort_by_key(|((run, _), _)| due.iter().position(|one| one == run));
             let mut taken = Vec::new();
-            for run in due {
-                let Some((is_unconfirmed, row)) = by_run.remove(&run) else { continue };
+            for ((run, is_unconfirmed), row) in rows {
                 if is_unconfirmed {
                     log::info!("run {run}: ended, since its caller was refused");
                     end_as_failed(tx, run, NOT_CONFIRMED)?;
@@ -86,12 +77,12 @@ impl Store {
 /// Reads a row of [`TAKE`], and the results of its run.
 fn resumable(tx: &mut Tx<'_>, run: RunId, row: Row, claim: &Claim<'_>) -> Result<Resumable> {
     let results = tx.all(RESULTS, values![run, 0i64, i64::MAX])?;
-    let (_, (epoch, started_at, now), (Json(modules), Json(lookups), done), summary) = row.read::<Taken>()?;
+    let (_, (epoch, started_at, now), (modules, lookups, done), summary) = row.read::<Taken>()?;
     let ran_for = match epoch {
         0 => Duration::ZERO,
         _ => now.duration_since(started_at).try_into().unwrap_or_default(),
     };
-    let results = results.into_iter().map(|Json(result)| result).collect();
+
     Ok(Resumable { lease: claim.owner.lease(epoch), ran_for, summary, modules, done, lookups, results })
 }
 

@@ -55,28 +55,3 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
         || error.sqlite_error().is_some_and(is_read)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_full_disk_is_temporary_and_a_refused_statement_is_not() {
-        let failure = |code| rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
-        for code in [
-            rusqlite::ffi::SQLITE_FULL,
-            rusqlite::ffi::SQLITE_BUSY,
-            rusqlite::ffi::SQLITE_IOERR,
-            rusqlite::ffi::SQLITE_READONLY,
-            rusqlite::ffi::SQLITE_CANTOPEN,
-        ] {
-            assert!(storage_error(failure(code)).is_unavailable(), "{code}");
-        }
-        for code in
-            [rusqlite::ffi::SQLITE_CORRUPT, rusqlite::ffi::SQLITE_NOTADB, rusqlite::ffi::SQLITE_CONSTRAINT]
-        {
-            assert!(!storage_error(failure(code)).is_unavailable(), "{code}");
-        }
-        assert!(!storage_error(rusqlite::Error::QueryReturnedNoRows).is_unavailable());
-    }
-}
