@@ -12,8 +12,6 @@ use crate::support::modules::{builtin, with};
 
 mod answers;
 mod builtin;
-mod domains;
-mod email;
 mod feed;
 mod files;
 pub(crate) mod import;

@@ -20,7 +20,20 @@ use crate::support::server::PATIENCE;
 
 /// Returns a prober that may connect to loopback addresses.
 fn lab() -> HttpProber {
-    HttpProber::new(NetConfig { allow_private_targets: true, ..NetConfig::default() })
+    prober(|_| {})
+}
+
+/// Returns the same with further changes of its configuration.
+fn prober(change: impl FnOnce(&mut NetConfig)) -> HttpProber {
+    let mut config = NetConfig { allow_private_targets: true, ..NetConfig::default() };
+    change(&mut config);
+    HttpProber::new(config)
+}
+
+/// Returns a prober that uses this proxy, and may connect to loopback addresses or not.
+fn through(proxy: &str, allow_private_targets: bool) -> HttpProber {
+    let outbound_proxy = Some(proxy.parse().unwrap());
+    prober(|config| *config = NetConfig { allow_private_targets, outbound_proxy, ..NetConfig::default() })
 }
 
 fn get(url: &str) -> Request {

@@ -1,7 +1,5 @@
 //! The catalogue feed: signed, checked, used by running servers without a restart, and kept.
 
-use std::io::Write as _;
-
 use jiff::{SignedDuration, Timestamp};
 use sightline::base::signature::SigningKey;
 use sightline::modules::catalog::{Feed, FeedVersion};
@@ -265,10 +263,9 @@ fn a_kept_feed_that_does_not_load_is_still_the_oldest_that_is_accepted() {
 
 #[test]
 fn what_was_learned_of_an_entry_is_forgotten_when_a_feed_changes_it() {
-    let site = site::Site::start(|socket, request| {
-        let is_miss = !request.path().starts_with("/broken/") && !request.path().contains("alice");
-        // The client may have disconnected.
-        let _ = socket.write_all(&page(if is_miss { 404 } else { 200 }));
+    let site = site::Site::by_path(|path| {
+        let is_miss = !path.starts_with("/broken/") && !path.contains("alice");
+        page(if is_miss { 404 } else { 200 })
     });
     let lab = Lab::new();
     let entry = |path: &str| {
@@ -299,14 +296,10 @@ fn a_feed_is_downloaded_through_the_guard_and_the_simulated_web_has_its_sites() 
     let mut entry = super::entry();
     entry["id"] = json!("of-the-feed");
     let feed = signed(0, &[entry], &key()).into_bytes();
-    let site = site::Site::start(move |socket, request| {
-        let answer = match request.path() {
-            "/feed" => with_headers("", &feed),
-            "/moved" => to(302, "/feed"),
-            _ => answer(404, "text/plain", ""),
-        };
-        // The client may have disconnected.
-        let _ = socket.write_all(&answer);
+    let site = site::Site::by_path(move |path| match path {
+        "/feed" => with_headers("", &feed),
+        "/moved" => to(302, "/feed"),
+        _ => answer(404, "text/plain", ""),
     });
     let start = |url: &str, lab: bool| {
         let setup = Setup::new().flag(&format!("--catalog-feed={url}")).flag(&trust(&key()));

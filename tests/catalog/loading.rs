@@ -67,36 +67,18 @@ fn selections_leave_out_what_was_not_asked_for() {
 
 #[test]
 fn formatting_sorts_orders_wraps_and_drops_defaults() {
-    let text = r#"[{"miss":[{"status":[404]}],"hit":[{"status":[200]}],"probes":[{"method":"GET","url":"https://b.example/{query}"}],
-        "category":"c","type":"username","platform":"B","id":"b","enabled":true,"known":[]},
-        {"id":"a","platform":"A","type":"username","category":"c","probes":[{"url":"https://a.example/{query}","headers":{"Accept":"application/json","X-Something-Rather-Long":"and its value"}}],
-        "hit":[{"status":["2xx"]}]}]"#;
-    let want = r#"[
-  {
-    "id": "a",
-    "platform": "A",
-    "type": "username",
-    "category": "c",
-    "probes": [
-      {
-        "url": "https://a.example/{query}",
-        "headers": {"Accept": "application/json", "X-Something-Rather-Long": "and its value"}
-      }
-    ],
-    "hit": [{"status": ["2xx"]}]
-  },
-  {
-    "id": "b",
-    "platform": "B",
-    "type": "username",
-    "category": "c",
-    "probes": [{"url": "https://b.example/{query}"}],
-    "hit": [{"status": [200]}],
-    "miss": [{"status": [404]}]
-  }
-]
-"#;
-    assert_eq!(sightline::modules::catalog::format::format("f.json", text).unwrap(), want);
+    let want = include_str!("formatted.json");
+    let Value::Array(mut entries) = want.parse().unwrap() else { panic!("{want}") };
+    entries.reverse();
+    // The fields in another order, and defaults.
+    let entries = entries.iter().map(|entry| {
+        let mut members: Vec<_> = entry.as_object().unwrap().clone().into_iter().collect();
+        members.reverse();
+        members.extend([("enabled".to_owned(), json!(true)), ("known".to_owned(), json!([]))]);
+        members.into_iter().collect::<Value>()
+    });
+    let text = entries.collect::<Value>().to_string().replace("\"url\"", "\"method\":\"GET\",\"url\"");
+    assert_eq!(sightline::modules::catalog::format::format("f.json", &text).unwrap(), want);
     assert_eq!(sightline::modules::catalog::format::format("f.json", want).unwrap(), want);
     assert_eq!(sightline::modules::catalog::format::format("f.json", "[]").unwrap(), "[]\n");
     assert!(sightline::modules::catalog::format::format("f.json", "[{}]").is_err());

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::net::TcpStream;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::*;
+use crate::checks::cases::served;
 use crate::cli::{Folder, Ran, ran, sightline};
 use crate::support::process::signal;
 use crate::support::site::{Site, hold};
@@ -86,38 +86,12 @@ fn site(most_at_once: &Arc<AtomicUsize>) -> Site {
         // may already send the next one.
         thread::sleep(Duration::from_millis(5));
         now.fetch_sub(1, Ordering::SeqCst);
-        let path = request.path().to_owned();
-        let mut parts = path.trim_start_matches('/').split('/');
-        let (part, name) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        match part {
-            "silent" => hold(stream),
-            "walled" => say(stream, 403, "<title>Just a moment...</title> /cdn-cgi/challenge-platform/"),
-            "broken_site" => say(stream, 500, "oops"),
-            "yes" => say(stream, 200, "profile"),
-            "odd" => say(stream, 418, "teapot"),
-            "stranger_s" => say(stream, 200, "<link rel=canonical href=/stranger_s/carol><h1>Carol</h1>"),
-            "" => say(stream, 200, "welcome"),
-            "empty" => say(stream, 200, ""),
-            "led_home" => {
-                let _ = stream.write_all(
-                    b"HTTP/1.1 302 X\r\nLocation: /\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-                );
-            }
-            "renamed" => say(stream, 404, "nobody"),
-            _ if name == "alice" => say(stream, 200, "profile of alice"),
-            _ => say(stream, 404, "nobody"),
+        if request.path().starts_with("/silent/") {
+            return hold(stream);
         }
+        // The client may have disconnected.
+        let _ = stream.write_all(&served(include_str!("proven.txt"), request.path(), 0));
     })
-}
-
-fn say(stream: &mut TcpStream, status: u16, body: &str) {
-    let cloudflare = if status == 403 { "Server: cloudflare\r\nCF-Mitigated: challenge\r\n" } else { "" };
-    let length = body.len();
-    // The client may have disconnected.
-    let _ = write!(
-        stream,
-        "HTTP/1.1 {status} X\r\n{cloudflare}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    );
 }
 
 /// A module that requests `/ID/NAME`, with these fields changed.

@@ -1,7 +1,10 @@
 //! Checks as lines of a text: a module, the answers of its sites, and what comes of it. `cases.txt` explains the lines.
 
+use sightline::modules::control_check::Direction;
 use sightline::modules::import::report::NoteKind;
 use sightline::modules::import::take_over;
+use sightline::modules::outcome::OpenCircuit;
+use sightline::modules::terms::ModuleTrial;
 
 use super::*;
 use crate::catalog::import;
@@ -55,10 +58,10 @@ impl Answer {
         let kind = kind.unwrap_or(default);
         let charset = if kind.starts_with("text/") { "; charset=utf-8" } else { "" };
         headers.extend((kind != "-").then(|| ("content-type".to_owned(), format!("{kind}{charset}"))));
-        Self::of(part, Ok(Response { truncated, headers, ..respond(status, &[], body) }))
+        Self::of(&part, Ok(Response { truncated, headers, ..respond(status, &[], body) }))
     }
 
-    fn of(part: String, given: Result<Response, ProbeError>) -> Self {
+    fn of(part: &str, given: Result<Response, ProbeError>) -> Self {
         Self { part: part.trim_start_matches('*').to_owned(), given, has_address: false }
     }
 
@@ -73,7 +76,7 @@ impl Answer {
         if !records.is_empty() {
             body["Answer"] = records.iter().map(record).collect();
         }
-        Self::of(part, Ok(respond(200, &[("content-type", "application/dns-json")], body.to_string())))
+        Self::of(&part, Ok(respond(200, &[("content-type", "application/dns-json")], body.to_string())))
     }
 
     fn of_fault(line: &str) -> Self {
@@ -95,7 +98,11 @@ impl Answer {
             "resolver" => ProbeError::Local(LocalFault::Resolver, why),
             other => panic!("{other}"),
         };
-        Self::of(part, Err(error))
+        Self::of(&part, Err(error))
+    }
+
+    fn is_for(&self, text: &str) -> bool {
+        self.part.split('|').any(|part| text.contains(part))
     }
 
     fn to(&self, request: &Request) -> Result<Response, ProbeError> {
@@ -107,6 +114,22 @@ impl Answer {
         response.body = body.replace("{{query}}", &request.trace.query).into();
         Ok(response)
     }
+}
+
+/// Returns the bytes of the answer that the lines of a text have for a path, in which {{query}} is the path's last part and
+/// {{count}} a number.
+pub(crate) fn served(text: &'static str, path: &str, count: usize) -> Vec<u8> {
+    let mut answers = text.lines().filter_map(|line| Some(Answer::parse(line.strip_prefix("< ")?, false)));
+    let answer = answers.find(|answer| answer.is_for(path)).unwrap_or_else(|| panic!("{path}"));
+    let Response { status, headers, body, .. } = answer.given.unwrap();
+    let query = path.rsplit('/').next().unwrap_or_default();
+    let filled = |text: &str| text.replace("{{query}}", query).replace("{{count}}", &count.to_string());
+    let body = filled(std::str::from_utf8(&body).unwrap());
+    let headers = headers.iter().map(|(name, value)| format!("{name}: {}\r\n", filled(value)));
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status} Said\r\n{}Content-Length: {length}\r\n", headers.collect::<String>());
+    format!("{head}Connection: close\r\n\r\n{body}").into_bytes()
 }
 
 struct Paused(Vec<String>);
@@ -143,7 +166,7 @@ impl Lines {
 }
 
 /// The words that begin a line about the check before.
-const ABOUT: &str = "< <cut <dns <! <+ <@ > @ + ? by from asked sent unsent pause paused";
+const ABOUT: &str = "< <cut <dns <! <+ <@ > @ + ? by from asked sent unsent pause paused trial controls";
 
 /// A check: its modules or the change of the section's entry, its query, and how it ends.
 struct Case {
@@ -165,6 +188,13 @@ pub(crate) fn play(text: &'static str) -> usize {
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
     count
+}
+
+/// What a check that follows another one goes on with.
+struct Playing {
+    bench: Bench,
+    module: Arc<Module>,
+    answers: Arc<Mutex<Vec<Answer>>>,
 }
 
 #[derive(Default)]
@@ -208,6 +238,7 @@ impl Section {
                 }
             }
         }
+        assert!(!section.cases.is_empty() || !section.list.is_null(), "{title}");
         for case in &mut section.cases {
             let answers = if case.follows { &[][..] } else { &shared.answers };
             case.lines.answers.extend_from_slice(answers);
@@ -250,7 +281,7 @@ impl Section {
 
     /// Makes the checks, and adds what is wrong with them.
     fn play(&self, count: &mut usize, wrong: &mut Vec<String>) {
-        let mut playing: Option<(Bench, Arc<Module>, Arc<Mutex<Vec<Answer>>>)> = None;
+        let mut playing: Option<Playing> = None;
         for case in &self.cases {
             let ids: Vec<&str> = match case.subject.starts_with('{') {
                 true => vec![&case.subject],
@@ -261,14 +292,14 @@ impl Section {
                 if !case.follows {
                     playing = Some(self.start(id, case));
                 }
-                let (bench, module, answers) = playing.as_mut().unwrap();
+                let playing = playing.as_mut().unwrap();
                 if case.follows {
-                    answers.lock().splice(0..0, case.lines.answers.iter().cloned());
+                    playing.answers.lock().splice(0..0, case.lines.answers.iter().cloned());
                 }
                 if case.follows && id != "then" {
-                    *module = self.module(id);
+                    playing.module = self.module(id);
                 }
-                let mistakes = case.mistakes(bench, module).into_iter();
+                let mistakes = case.mistakes(&playing.bench, &playing.module).into_iter();
                 let of = |what| format!("{}: {} {}: {what}", self.title, case.subject, case.query);
                 wrong.extend(mistakes.map(of));
             }
@@ -288,7 +319,7 @@ impl Section {
         }
     }
 
-    fn start(&self, id: &str, case: &Case) -> (Bench, Arc<Module>, Arc<Mutex<Vec<Answer>>>) {
+    fn start(&self, id: &str, case: &Case) -> Playing {
         let module = self.module(id);
         let is_about_a_domain = module.search_type() == SearchType::Domain && builtin().get(id).is_some();
         let needs = module.entry().needs.iter().map(|need| (need.trim_start_matches("config."), "k"));
@@ -301,7 +332,7 @@ impl Section {
             let mut request = request.clone();
             loop {
                 let text = format!("{} {body}", request.url);
-                let response = match listed.lock().iter().find(|answer| text.contains(&answer.part)) {
+                let response = match listed.lock().iter().find(|answer| answer.is_for(&text)) {
                     None if is_about_a_domain => return Err(ProbeError::Connect("refused".into())),
                     None => Answer::parse("* 404 \"nothing here\"", false).to(&request)?,
                     Some(answer) => answer.to(&request)?,
@@ -313,7 +344,7 @@ impl Section {
                 request.max_redirects -= 1;
             }
         });
-        (bench, module, answers)
+        Playing { bench, module, answers }
     }
 }
 
@@ -334,7 +365,7 @@ fn part(found: &Value, wanted: &Value) -> Value {
 }
 
 /// Returns a request as an object: its headers, and what else it has.
-fn shown(request: &Request, cookie: Option<String>) -> Value {
+fn shown(request: &Request, cookie: Option<&String>) -> Value {
     let mut shown: Value = request.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     let (kind, body) = request.body.clone().unwrap_or_default();
     let body = String::from_utf8(body).unwrap();
@@ -382,6 +413,11 @@ fn compared(kind: &str, expected: &str, report: &Report, sent: &[Value]) -> (Val
             (json!(!sent.is_empty() && !urls.any(|url| url.contains(expected))), json!(true))
         }
         "sent" => (part(&sent[first.parse::<usize>().unwrap() - 1], &parsed(rest)), parsed(rest)),
+        "controls" => {
+            let controls = report.evidence.controls.iter();
+            let verdicts = controls.map(|control| format!("{:?}", control.verdict).to_lowercase());
+            (verdicts.collect(), expected.split(' ').filter(|verdict| *verdict != "none").collect())
+        }
         "pause" => {
             let pauses = report.pauses.iter().map(|pause| format!("{} {}", pause.host, pause.secs));
             let wanted = expected.split(", ").filter(|pause| *pause != "none");
@@ -396,12 +432,20 @@ impl Case {
         let of_kind = |wanted| self.lines.expected.iter().filter(move |(kind, _)| *kind == wanted);
         let paused = of_kind("paused").flat_map(|(_, hosts)| hosts.split(' ')).map(str::to_owned).collect();
         let hosts = Paused(paused);
-        let terms = Terms { hosts: &hosts, ..Terms::from(Instant::now() + Duration::from_secs(60)) };
+        let at = |text: &str| text.parse().unwrap();
+        let times =
+            OpenCircuit { open_since: at("2026-05-06T14:05:06Z"), next_try_at: at("2026-05-06T14:15:06Z") };
+        let trial = of_kind("trial").next().map(|(_, direction)| match *direction {
+            "known" => ModuleTrial { direction: Direction::Known, times },
+            _ => ModuleTrial { direction: Direction::MadeUp, times },
+        });
+        let terms = Terms { hosts: &hosts, trial, ..Terms::from(Instant::now() + Duration::from_secs(60)) };
         let query = Query::parse(module.search_type(), self.query).unwrap();
         let report = *bench.checker.check(module, &query, terms);
         let asked = std::mem::take(&mut *bench.prober.asked.lock()).into_iter();
         let cookies = std::mem::take(&mut *bench.prober.cookies.lock());
-        let sent: Vec<Value> = asked.zip(cookies).map(|(request, cookie)| shown(&request, cookie)).collect();
+        let sent: Vec<Value> =
+            asked.zip(cookies).map(|(request, cookie)| shown(&request, cookie.as_ref())).collect();
         let reason = report.reason.map_or("", Reason::as_str);
         let (outcome, wanted) = self.end.split_once(' ').unwrap_or((self.end, ""));
         let is_right = report.outcome.as_str() == outcome || outcome == "any";
@@ -409,9 +453,11 @@ impl Case {
             let urls: Vec<&Value> = sent.iter().map(|request| &request["url"]).collect();
             return vec![format!("{} {reason} {:?} {urls:?}", report.outcome, report.evidence.matcher)];
         }
-        let others = self.lines.expected.iter().filter(|(kind, _)| !["+", "paused"].contains(kind));
+        let others = self.lines.expected.iter().filter(|(kind, _)| !["+", "paused", "trial"].contains(kind));
         let mut pairs: Vec<_> =
             others.map(|(kind, expected)| compared(kind, expected, &report, &sent)).collect();
+        let is_told = trial.is_some() && report.outcome == Outcome::Unreliable;
+        pairs.push((json!(report.evidence.circuit.is_some()), json!(is_told)));
         if of_kind("+").count() > 0 {
             let whole = |it: &Finding| json!([it.result_type.as_str(), it.value, it.metadata]);
             let wanted = |(_, line): &(_, &str)| {

@@ -1,8 +1,4 @@
-//! Control checks: their names, their time, their trials, and the confidence that follows.
-
-use sightline::modules::control_check::{ControlVerdict, Direction};
-use sightline::modules::outcome::OpenCircuit;
-use sightline::modules::terms::ModuleTrial;
+//! Control checks: their names, their time, and the confidence that follows.
 
 use super::*;
 
@@ -98,101 +94,6 @@ fn a_control_check_has_its_own_time_and_a_timed_out_one_is_not_shared() {
         }
         assert_eq!(bare.check(&site, &username("alice")).outcome, Outcome::Unreliable);
     });
-}
-
-/// Checks `bob` with a module in quarantine, which failed this direction.
-fn check_in_trial(bench: &Bench, module: &Module, direction: Direction) -> Report {
-    let at = |text: &str| text.parse().unwrap();
-    let times =
-        OpenCircuit { open_since: at("2026-05-06T14:05:06Z"), next_try_at: at("2026-05-06T14:15:06Z") };
-    let deadline = Instant::now() + Duration::from_secs(60);
-    let trial = Some(ModuleTrial { direction, times });
-    let report = bench.checker.check(module, &username("bob"), Terms { trial, ..Terms::from(deadline) });
-    let is_told = report.evidence.circuit == Some(times);
-    assert_eq!(is_told, report.outcome == Outcome::Unreliable, "{report:?}");
-    *report
-}
-
-fn ends(report: &Report) -> (Outcome, Option<&str>, Vec<ControlVerdict>) {
-    let verdicts = report.evidence.controls.iter().map(|control| control.verdict).collect();
-    (report.outcome, report.reason.map(Reason::as_str), verdicts)
-}
-
-#[test]
-fn a_trial_asks_the_fallback_if_the_first_source_is_away() {
-    let site = module(&json!({
-        "probes": [{"url": "https://api.example/{query}"}, {"url": "https://page.example/{query}", "fallback": true}],
-    }));
-    let bench = Bench::new(|request| {
-        let status = match (request.url.host_str(), request.url.path()) {
-            (Some("api.example"), _) => 503,
-            (_, "/bob") => 200,
-            _ => 404,
-        };
-        Ok(respond(status, &[], "page"))
-    });
-    let report = check_in_trial(&bench, &site, Direction::MadeUp);
-    let verdicts = vec![ControlVerdict::Unclear, ControlVerdict::Passed];
-    assert_eq!(ends(&report), (Outcome::Hit, None, verdicts), "its hit is confirmed by the same check");
-    assert_eq!(bench.asked().len(), 4, "{:?}", bench.asked());
-}
-
-#[test]
-fn a_trial_asks_for_the_query_only_if_the_control_check_passes() {
-    let known = json!({"known": ["alice"], "miss": [{"status": [404]}]});
-    for (direction, fields, good, bad, reason) in [
-        (Direction::MadeUp, json!({}), 404, 200, "control_hit"),
-        (Direction::Known, known, 200, 404, "known_missed"),
-    ] {
-        let site = module(&fields);
-        let bench_of = |status: u16| {
-            Bench::new(move |request| {
-                let is_query = request.url.path().ends_with("/bob");
-                Ok(respond(if is_query { 200 } else { status }, &[], "page"))
-            })
-        };
-        let bench = bench_of(bad);
-        let report = check_in_trial(&bench, &site, direction);
-        assert_eq!(ends(&report), (Outcome::Unreliable, Some(reason), vec![ControlVerdict::Failed]));
-        assert!(!bench.asked().iter().any(|url| url.ends_with("/bob")), "{:?}", bench.asked());
-        let answer = &report.evidence.controls[0].answer;
-        assert_eq!((answer.http_status, answer.matcher.is_some()), (Some(bad), true));
-
-        let bench = bench_of(500);
-        let report = check_in_trial(&bench, &site, direction);
-        assert_eq!(ends(&report), (Outcome::Unreliable, Some("quarantined"), vec![ControlVerdict::Unclear]));
-        assert!(!bench.asked().iter().any(|url| url.ends_with("/bob")), "{:?}", bench.asked());
-        assert!(report.was_refused());
-
-        if direction == Direction::MadeUp {
-            let bench = bench_of(good);
-            let report = check_in_trial(&bench, &site, direction);
-            assert_eq!(ends(&report), (Outcome::Hit, None, vec![ControlVerdict::Passed]));
-            assert_eq!(bench.asked().len(), 2, "the verdict also confirms the hit");
-            assert_eq!((report.evidence.requests, report.evidence.contacts.len()), (2, 2));
-        }
-    }
-}
-
-#[test]
-fn a_trial_makes_its_control_check_again_and_a_changed_entry_may_need_none() {
-    let bench = Bench::new(only_bob);
-    let site = module(&json!({}));
-    assert_eq!(bench.check(&site, &username("bob")).outcome, Outcome::Hit);
-    assert_eq!(check_in_trial(&bench, &site, Direction::MadeUp).evidence.requests, 2, "no cached verdict");
-    let report = check_in_trial(&bench, &module(&json!({"control": false})), Direction::MadeUp);
-    assert_eq!(ends(&report), (Outcome::Hit, None, vec![ControlVerdict::Passed]));
-    assert_eq!(report.evidence.requests, 1);
-}
-
-#[test]
-fn a_control_check_at_the_queried_domain_says_nothing_about_the_module() {
-    let bench = Bench::new(|_| Ok(respond(200, &[], "page")));
-    let email = module(&json!({"type": "email", "probes": [{"url": "https://site.example/?q={query}"}]}));
-    let report = bench.check(&email, &Query::parse(SearchType::Email, "bob@example.org").unwrap());
-    assert_eq!(ends(&report), (Outcome::Unreliable, Some("control_hit"), vec![]));
-    let report = bench.check(&module(&json!({})), &username("bob"));
-    assert_eq!(ends(&report), (Outcome::Unreliable, Some("control_hit"), vec![ControlVerdict::Failed]));
 }
 
 #[test]

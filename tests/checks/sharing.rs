@@ -1,84 +1,93 @@
 //! What concurrent checks share: control checks, feeds, and memory.
 
+use parking_lot::Condvar;
+
 use super::*;
 
-/// The site of [`module`] with the known account `bob`.
-fn site() -> Arc<Module> {
-    module(&json!({"known": ["bob"]}))
+/// A count for which threads wait.
+#[derive(Default)]
+struct Counter(Mutex<usize>, Condvar);
+
+impl Counter {
+    fn add(&self) {
+        *self.0.lock() += 1;
+        self.1.notify_all();
+    }
+
+    fn wait_for(&self, least: usize) {
+        self.1.wait_while(&mut self.0.lock(), |count| *count < least);
+    }
+
+    fn count(&self) -> usize {
+        *self.0.lock()
+    }
 }
 
-fn is_bob(request: &Request) -> bool {
-    &*request.trace.query == "bob"
+/// Makes that many checks at once, of `bob0` and so on.
+fn at_once(bench: &Bench, site: &Module, checks: usize, is_right: impl Fn(&Report) -> bool + Sync) {
+    std::thread::scope(|scope| {
+        for index in 0..checks {
+            let is_right = &is_right;
+            scope.spawn(move || {
+                let report = bench.check(site, &username(&format!("bob{index}")));
+                assert!(is_right(&report), "{report:?}");
+            });
+        }
+    });
 }
 
 #[test]
 fn checks_of_one_module_share_one_control_check() {
-    let controls = Arc::new(AtomicUsize::new(0));
+    let (controls, hits) = (Arc::new(Counter::default()), Counter::default());
     let counted = controls.clone();
-    // The control check is answered when every check has its hit.
-    let hits = (Mutex::new(0), parking_lot::Condvar::new());
     let bench = Bench::new(move |request| {
-        let mut count = hits.0.lock();
         if request.trace.control {
-            counted.fetch_add(1, Ordering::SeqCst);
-            hits.1.wait_while(&mut count, |count| *count < 8);
+            counted.add();
+            // The control check is answered when every check has its hit.
+            hits.wait_for(8);
             return Ok(respond(404, &[], ""));
         }
-        *count += 1;
-        hits.1.notify_all();
+        hits.add();
         Ok(respond(200, &[], "page"))
     });
-    let site = module(&json!({}));
-    std::thread::scope(|scope| {
-        for index in 0..8 {
-            let (bench, site) = (&bench, &site);
-            scope.spawn(move || {
-                assert_eq!(bench.check(site, &username(&format!("bob{index}"))).outcome, Outcome::Hit);
-            });
-        }
-    });
+    at_once(&bench, &module(&json!({})), 8, |report| report.outcome == Outcome::Hit);
     // A check that began after the control check needs another one.
-    assert!((1..=2).contains(&controls.load(Ordering::SeqCst)));
+    assert!((1..=2).contains(&controls.count()));
+}
+
+/// The site of [`module`] with the known account `ann`.
+fn with_a_known_account() -> Arc<Module> {
+    module(&json!({"known": ["ann"]}))
 }
 
 #[test]
-fn checks_share_one_control_check_and_wait_for_it_until_their_deadline() {
-    // The known account is answered when every check has its miss and one of them has ended.
-    let state = Arc::new((Mutex::new((0, false)), parking_lot::Condvar::new()));
-    let controls = Arc::new(AtomicUsize::new(0));
-    let (shared, counted) = (state.clone(), controls.clone());
+fn checks_share_the_control_check_of_misses_and_wait_for_it_until_their_deadline() {
+    let [misses, controls, ended] = [(); 3].map(|()| Arc::new(Counter::default()));
+    let (missed, controlled, may_end) = (misses.clone(), controls.clone(), ended.clone());
     let bench = Bench::new(move |request| {
-        let mut at = shared.0.lock();
-        if is_bob(request) {
-            counted.fetch_add(1, Ordering::SeqCst);
-            shared.1.wait_while(&mut at, |(misses, has_ended)| *misses < 8 || !*has_ended);
+        if &*request.trace.query == "ann" {
+            controlled.add();
+            // The known account is answered when every check has its miss and one of them has ended.
+            missed.wait_for(8);
+            may_end.wait_for(1);
             return Ok(respond(200, &[], "page"));
         }
-        at.0 += 1;
-        shared.1.notify_all();
+        missed.add();
         Ok(respond(404, &[], "page"))
     });
-    let site = site();
+    let site = with_a_known_account();
     std::thread::scope(|scope| {
-        let check = |index: usize| bench.check(&site, &username(&format!("alice{index}")));
-        let checks: Vec<_> = (0..7).map(|index| scope.spawn(move || check(index))).collect();
-        while controls.load(Ordering::SeqCst) == 0 {
-            std::thread::yield_now();
-        }
-        let hurried = bench.checker.check(&site, &username("carol"), Instant::now() + Duration::from_secs(5));
-        assert_eq!(
-            (hurried.outcome, hurried.reason),
-            (Outcome::Miss, Some(Reason::KnownUnclear)),
-            "{hurried:?}"
-        );
-        state.0.lock().1 = true;
-        state.1.notify_all();
-        for check in checks {
-            let report = check.join().unwrap();
-            assert_eq!((report.outcome, report.reason), (Outcome::Miss, None));
-        }
+        scope.spawn(|| {
+            let is_right = |report: &Report| (report.outcome, report.reason) == (Outcome::Miss, None);
+            at_once(&bench, &site, 7, is_right);
+        });
+        controls.wait_for(1);
+        let until = Instant::now() + Duration::from_secs(5);
+        let hurried = bench.checker.check(&site, &username("carol"), until);
+        assert_eq!((hurried.outcome, hurried.reason), (Outcome::Miss, Some(Reason::KnownUnclear)));
+        ended.add();
     });
-    assert_eq!(controls.load(Ordering::SeqCst), 1);
+    assert_eq!((controls.count(), misses.count()), (1, 8));
 }
 
 /// Hosts that may be asked, for a module without further checks.
@@ -95,82 +104,46 @@ impl HostAccess for UsedUp {
 }
 
 #[test]
-fn a_control_check_keeps_to_pauses_and_to_the_rate_of_its_module() {
+fn a_control_check_keeps_to_the_rate_of_its_module() {
     let bench = Bench::new(|_| Ok(respond(404, &[], "page")));
-    let terms = || Terms::from(Instant::now() + Duration::from_secs(60));
-    let report = bench.checker.check(&site(), &username("alice"), Terms { hosts: &UsedUp, ..terms() });
-    assert_eq!(
-        (report.outcome, report.reason, bench.asked().len()),
-        (Outcome::Miss, Some(Reason::KnownUnclear), 1)
-    );
-    let again = bench.check(&site(), &username("alice"));
+    let terms = Terms { hosts: &UsedUp, ..Terms::from(Instant::now() + Duration::from_secs(60)) };
+    let site = with_a_known_account();
+    let report = bench.checker.check(&site, &username("alice"), terms);
+    let asked = bench.asked().len();
+    assert_eq!((report.outcome, report.reason, asked), (Outcome::Miss, Some(Reason::KnownUnclear), 1));
+    let again = bench.check(&site, &username("alice"));
     assert_eq!(again.outcome, Outcome::Unreliable, "that is not cached");
 }
 
-/// A module that looks up its query in a list.
-fn listed() -> Arc<Module> {
-    module(&json!({
+#[test]
+fn checks_share_a_feed_and_wait_for_it_until_their_deadline() {
+    let [asked, begun, late] = [(); 3].map(|()| Arc::new(Counter::default()));
+    let (told, started, may_end) = (asked.clone(), begun.clone(), late.clone());
+    let bench = Bench::new(move |_| {
+        told.add();
+        // The list is sent when all checks wait for it, as far as this can be observed, and one of them has ended.
+        started.wait_for(8);
+        may_end.wait_for(1);
+        Ok(respond(200, &[("content-type", "application/json")], r#"[{"name": "example.org"}]"#))
+    });
+    let site = module(&json!({
         "type": "domain", "control": false, "results": [{"type": "breach", "each": "json:/*"}],
         "probes": [{"url": "https://site.example/list.json", "feed": {"keep_s": 3600}}],
         "hit": [{"status": [200], "json": [{"at": "/*/name", "equals_query": true}]}],
-    }))
-}
-
-fn list() -> Response {
-    respond(200, &[("content-type", "application/json")], r#"[{"name": "example.org"}]"#)
-}
-
-fn domain(name: &str) -> Query {
-    Query::parse(SearchType::Domain, name).unwrap()
-}
-
-#[test]
-fn concurrent_checks_share_one_fetch() {
-    // The list is sent when all checks wait for it, as far as this can be observed.
-    let started = Arc::new((Mutex::new(0), parking_lot::Condvar::new()));
-    let seen = started.clone();
-    let bench = Bench::new(move |_| {
-        let mut count = seen.0.lock();
-        seen.1.wait_while(&mut count, |count| *count < 8);
-        Ok(list())
-    });
-    let site = listed();
+    }));
+    let query = Query::parse(SearchType::Domain, "example.org").unwrap();
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
-                *started.0.lock() += 1;
-                started.1.notify_all();
-                assert_eq!(bench.check(&site, &domain("example.org")).outcome, Outcome::Hit);
+                begun.add();
+                assert_eq!(bench.check(&site, &query).outcome, Outcome::Hit);
             });
         }
-    });
-    assert_eq!(bench.asked().len(), 1);
-}
-
-#[test]
-fn a_check_waits_for_a_shared_fetch_until_its_own_deadline() {
-    let gate = Arc::new((Mutex::new((false, false)), parking_lot::Condvar::new()));
-    let held = gate.clone();
-    let bench = Bench::new(move |_| {
-        let mut state = held.0.lock();
-        state.0 = true;
-        held.1.notify_all();
-        held.1.wait_while(&mut state, |(_, is_open)| !*is_open);
-        Ok(list())
-    });
-    let site = listed();
-    std::thread::scope(|scope| {
-        scope.spawn(|| assert_eq!(bench.check(&site, &domain("example.org")).outcome, Outcome::Hit));
-        gate.1.wait_while(&mut gate.0.lock(), |(is_asked, _)| !*is_asked);
-        let late =
-            bench.checker.check(&site, &domain("example.org"), Instant::now() + Duration::from_secs(1));
-        assert_eq!(
-            (late.outcome, late.reason.map(Reason::as_str)),
-            (Outcome::Timeout, Some("timeout_first_byte"))
-        );
-        assert_eq!(late.evidence.requests, 0);
-        gate.0.lock().1 = true;
-        gate.1.notify_all();
+        asked.wait_for(1);
+        let report = bench.checker.check(&site, &query, Instant::now() + Duration::from_secs(1));
+        let ended = (report.outcome, report.reason.map(Reason::as_str), report.evidence.requests);
+        assert_eq!(ended, (Outcome::Timeout, Some("timeout_first_byte"), 0));
+        late.add();
     });
     assert_eq!(bench.asked().len(), 1);
 }
@@ -194,14 +167,6 @@ fn checks_wait_for_scarce_memory() {
         "hit": [{"status": [200], "json": [{"at": "/name", "equals_query": true}]}],
         "results": [{"type": "username", "each": "json:/list/*"}],
     }));
-    std::thread::scope(|scope| {
-        for index in 0..16 {
-            let (bench, site) = (&bench, &site);
-            scope.spawn(move || {
-                let report = bench.check(site, &username(&format!("bob{index}")));
-                assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Hit, None));
-                assert_eq!(report.findings.len(), 2, "{:?}", report.findings);
-            });
-        }
-    });
+    let is_right = |report: &Report| (report.outcome, report.findings.len()) == (Outcome::Hit, 2);
+    at_once(&bench, &site, 16, is_right);
 }

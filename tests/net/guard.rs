@@ -6,7 +6,7 @@ use sightline::modules::probe::ProbeError::ForbiddenAddress;
 use sightline::modules::probe::{ProbeError, Request};
 use sightline::net::{HttpProber, NetConfig};
 
-use super::{get, lab, send};
+use super::{get, lab, send, through};
 use crate::support::site::{Site, ok, read_request, to};
 
 /// Spellings of addresses that are not public.
@@ -66,8 +66,7 @@ fn a_redirect_to_a_forbidden_address_is_not_followed() {
             read_request(stream).unwrap();
             stream.write_all(&answer).unwrap();
         });
-        let config = NetConfig { outbound_proxy: proxy.url("").parse().ok(), ..NetConfig::default() };
-        let prober = HttpProber::new(config);
+        let prober = through(&proxy.url(""), false);
         let request = Request { max_redirects: 5, ..get("http://1.2.3.4/") };
         assert_eq!(send(&prober, &request).unwrap_err(), ForbiddenAddress, "{location}");
         assert_eq!((proxy.connections(), proxy.received().len()), (1, 1), "{location}");
@@ -81,11 +80,7 @@ fn addresses_are_checked_before_a_proxy_is_used() {
     let names = ["intranet", "x.localhost", "db.local", "API.internal.", "nas.home.arpa", "router.lan"];
     for (scheme, names) in [("http", &[][..]), ("socks5", &[]), ("httph", &names), ("socks5h", &names)] {
         let proxy = Site::saying("HTTP/1.1 200 OK\r\n\r\n");
-        let config = NetConfig {
-            outbound_proxy: format!("{scheme}://{}", proxy.addr).parse().ok(),
-            ..NetConfig::default()
-        };
-        let prober = HttpProber::new(config);
+        let prober = through(&format!("{scheme}://{}", proxy.addr), false);
         // A module cannot connect to the proxy's own address either.
         for host in FORBIDDEN.iter().chain(names) {
             let url = format!("http://{host}:{}/", proxy.addr.port());

@@ -5,21 +5,15 @@ use std::time::Instant;
 
 use sightline::modules::definition::Method;
 use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request};
-use sightline::net::{HttpProber, NetConfig};
 
-use super::{get, lab, send};
+use super::{get, lab, prober, send};
 use crate::support::server::PATIENCE;
 use crate::support::site::{Site, ok, to, with_headers};
 
 #[test]
 fn defaults_are_sent_and_a_module_may_replace_them() {
     let site = Site::saying(ok("yes"));
-    let config = NetConfig {
-        allow_private_targets: true,
-        user_agent: "Lab/1 (test)".parse().unwrap(),
-        ..NetConfig::default()
-    };
-    let prober = HttpProber::new(config);
+    let prober = prober(|config| config.user_agent = "Lab/1 (test)".parse().unwrap());
     let answer = send(&prober, &get(&site.url("/a%20b?c=d#frag"))).unwrap();
     assert_eq!((answer.status, answer.body.as_slice(), answer.truncated), (200, &b"yes"[..], false));
     assert_eq!(answer.header("content-length"), Some("3"));
@@ -182,14 +176,11 @@ fn the_last_cookie_of_a_name_counts() {
 
 #[test]
 fn loops_end_and_other_schemes_are_refused() {
-    let site = Site::start(|stream, request| {
-        let answer = match request.path().strip_prefix("/to/") {
-            Some("file") => to(302, "file:///etc/passwd"),
-            Some("script") => to(302, "javascript:alert(1)"),
-            Some("junk") => to(302, "http://[not an address/"),
-            _ => to(302, "/loop"),
-        };
-        stream.write_all(&answer).unwrap();
+    let site = Site::by_path(|path| match path {
+        "/to/file" => to(302, "file:///etc/passwd"),
+        "/to/script" => to(302, "javascript:alert(1)"),
+        "/to/junk" => to(302, "http://[not an address/"),
+        _ => to(302, "/loop"),
     });
     for path in ["/to/file", "/to/script", "/to/junk"] {
         let error = send(&lab(), &Request { max_redirects: 5, ..get(&site.url(path)) }).unwrap_err();
@@ -203,13 +194,10 @@ fn loops_end_and_other_schemes_are_refused() {
 
 #[test]
 fn a_post_becomes_a_get_or_is_sent_again() {
-    let site = Site::start(|stream, request| {
-        let answer = match request.path() {
-            "/see" => to(303, "/end"),
-            "/again" => to(308, "/end"),
-            _ => ok(""),
-        };
-        stream.write_all(&answer).unwrap();
+    let site = Site::by_path(|path| match path {
+        "/see" => to(303, "/end"),
+        "/again" => to(308, "/end"),
+        _ => ok(""),
     });
     for (path, line, body) in [("/see", "GET /end HTTP/1.1", ""), ("/again", "POST /end HTTP/1.1", "{}")] {
         let body_sent = Some(("application/json".to_owned(), b"{}".to_vec()));

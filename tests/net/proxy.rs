@@ -5,19 +5,9 @@ use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
 use sightline::modules::probe::{Phase, ProbeError};
-use sightline::net::{HttpProber, NetConfig};
 
-use super::{get, send, within};
+use super::{get, send, through, within};
 use crate::support::site::{Site, drip, flood, hold, ok, read_request};
-
-fn through(proxy: &str) -> HttpProber {
-    let config = NetConfig {
-        allow_private_targets: true,
-        outbound_proxy: Some(proxy.parse().unwrap()),
-        ..NetConfig::default()
-    };
-    HttpProber::new(config)
-}
 
 /// Relays bytes in both directions until one end closes.
 fn splice(client: &mut TcpStream, target: SocketAddr) {
@@ -40,7 +30,7 @@ fn connect_proxy() -> Site {
 fn an_http_proxy_gets_a_connect_to_the_resolved_address() {
     let (site, proxy) = (Site::saying(ok("far")), connect_proxy());
     let target = format!("127.0.0.1:{}", site.addr.port());
-    let prober = through(&format!("http://user:p%40ss@{}", proxy.addr));
+    let prober = through(&format!("http://user:p%40ss@{}", proxy.addr), true);
     let answer = send(&prober, &get(&format!("http://localhost:{}/x", site.addr.port()))).unwrap();
     assert_eq!(answer.body, b"far");
 
@@ -55,28 +45,20 @@ fn an_http_proxy_gets_a_connect_to_the_resolved_address() {
 
 #[test]
 fn a_proxy_that_resolves_names_gets_them() {
-    for host in [
-        "member.example",
-        "MEMBER.example.",
-        "b\u{fc}cher.example",
-        "1.2.3.4",
-        "[2606:4700::1111]",
-        "x.onion",
+    for (host, name) in [
+        ("member.example", "member.example"),
+        ("MEMBER.example.", "member.example"),
+        ("b\u{fc}cher.example", "xn--bcher-kva.example"),
+        ("1.2.3.4", "1.2.3.4"),
+        ("[2606:4700::1111]", "[2606:4700::1111]"),
+        ("x.onion", "x.onion"),
     ] {
-        let name = match host {
-            "MEMBER.example." => "member.example",
-            "b\u{fc}cher.example" => "xn--bcher-kva.example",
-            host => host,
-        };
         let proxy = Site::start(|stream, _| {
             stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").unwrap();
             let _ = read_request(stream);
             stream.write_all(&ok("far")).unwrap();
         });
-        let prober = HttpProber::new(NetConfig {
-            outbound_proxy: format!("httph://{}", proxy.addr).parse().ok(),
-            ..NetConfig::default()
-        });
+        let prober = through(&format!("httph://{}", proxy.addr), false);
         let answer = send(&prober, &get(&format!("http://{host}:8000/"))).unwrap();
         assert_eq!(answer.body, b"far");
         let [connect] = &proxy.received()[..] else { panic!("one CONNECT") };
@@ -97,11 +79,8 @@ fn a_proxy_that_resolves_names_gets_them() {
         let _ = read_request(stream);
         stream.write_all(&ok("far")).unwrap();
     });
-    let config = NetConfig {
-        outbound_proxy: format!("socks5h://{}", socks.addr).parse().ok(),
-        ..NetConfig::default()
-    };
-    let answer = send(&HttpProber::new(config), &get("http://member.example/")).unwrap();
+    let prober = through(&format!("socks5h://{}", socks.addr), false);
+    let answer = send(&prober, &get("http://member.example/")).unwrap();
     assert_eq!(answer.body, b"far");
     assert_eq!(told.recv().unwrap(), (vec![5, 1, 0, 3], b"member.example\0\x50".to_vec()));
 }
@@ -130,8 +109,8 @@ fn a_failing_proxy_is_a_connection_error() {
         ("socks5", socks(b"HTTP/1.1 400 Bad Request\r\n\r\n")),
         ("socks5", socks(b"")),
     ] {
-        let error =
-            send(&through(&format!("{scheme}://{}", proxy.addr)), &get("http://127.0.0.1:9/")).unwrap_err();
+        let error = send(&through(&format!("{scheme}://{}", proxy.addr), true), &get("http://127.0.0.1:9/"))
+            .unwrap_err();
         assert!(matches!(error, ProbeError::Connect(_)), "{scheme}: {error:?}");
     }
 }
@@ -139,15 +118,15 @@ fn a_failing_proxy_is_a_connection_error() {
 #[test]
 fn a_slow_proxy_does_not_exceed_the_deadline() {
     let http = Site::start(|stream, _| drip(stream, std::iter::repeat(b'a')));
-    let error =
-        within(&through(&http.url("")), &get("http://127.0.0.1:9/"), Duration::from_secs(1)).unwrap_err();
+    let error = within(&through(&http.url(""), true), &get("http://127.0.0.1:9/"), Duration::from_secs(1))
+        .unwrap_err();
     assert_eq!(error, ProbeError::Timeout(Phase::Connect));
 
     let socks = Site::talking(|stream| {
         let _ = stream.read_exact(&mut [0; 3]);
         drip(stream, [5, 0, 5, 0, 0, 3, 255].into_iter().chain(std::iter::repeat(1)));
     });
-    let prober = through(&format!("socks5://{}", socks.addr));
+    let prober = through(&format!("socks5://{}", socks.addr), true);
     let error = within(&prober, &get("http://127.0.0.1:9/"), Duration::from_secs(1)).unwrap_err();
     assert_eq!(error, ProbeError::Timeout(Phase::Connect));
 }
@@ -182,20 +161,16 @@ fn socks_proxy_choosing(method: u8) -> Site {
 #[test]
 fn a_socks5_proxy_gets_the_resolved_address() {
     let (site, proxy) = (Site::saying(ok("far")), socks_proxy());
-    let prober = through(&format!("socks5://user:p%40ss@{}", proxy.addr));
+    let prober = through(&format!("socks5://user:p%40ss@{}", proxy.addr), true);
     for host in ["localhost", "127.0.0.1"] {
         let answer = send(&prober, &get(&format!("http://{host}:{}/", site.addr.port()))).unwrap();
         assert_eq!(answer.body, b"far");
     }
     assert_eq!(proxy.connections(), 2);
-}
-
-#[test]
-fn a_socks5_proxy_may_need_no_password() {
-    let (site, proxy) = (Site::saying(ok("far")), socks_proxy_choosing(0));
-    let url = format!("http://{}/", site.addr);
+    // It may need no password.
+    let (proxy, url) = (socks_proxy_choosing(0), format!("http://{}/", site.addr));
     for login in ["", "user:p%40ss@"] {
-        let prober = through(&format!("socks5://{login}{}", proxy.addr));
+        let prober = through(&format!("socks5://{login}{}", proxy.addr), true);
         assert_eq!(send(&prober, &get(&url)).unwrap().body, b"far", "{login}");
     }
 }

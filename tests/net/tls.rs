@@ -11,9 +11,9 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use sightline::base::certificates::read_certificates;
 use sightline::modules::probe::{Phase, ProbeError, Request};
-use sightline::net::{HttpProber, NetConfig};
+use sightline::net::HttpProber;
 
-use super::{get, lab, send, within};
+use super::{get, lab, prober, send, within};
 use crate::support::server::PATIENCE;
 use crate::support::site::{Site, hold, ok, read_request, with_headers};
 
@@ -22,12 +22,8 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 }
 
 pub(crate) fn trusting() -> HttpProber {
-    let config = NetConfig {
-        allow_private_targets: true,
-        authorities: Some(read_certificates(&fixture("ca.pem")).unwrap().into()),
-        ..NetConfig::default()
-    };
-    HttpProber::new(config)
+    let authorities = read_certificates(&fixture("ca.pem")).unwrap();
+    prober(|config| config.authorities = Some(authorities.into()))
 }
 
 /// Answers the first request of each connection with the same bytes, then closes it.
@@ -120,12 +116,7 @@ fn a_peer_without_tls_fails_the_handshake() {
 #[test]
 fn a_handshake_can_time_out() {
     let silent = Site::talking(hold);
-    let config = NetConfig {
-        allow_private_targets: true,
-        connect_timeout: Duration::from_millis(500),
-        ..NetConfig::default()
-    };
-    let prober = HttpProber::new(config);
+    let prober = prober(|config| config.connect_timeout = Duration::from_millis(500));
     let url = format!("https://{}/", silent.addr);
     let started = Instant::now();
     let error = within(&prober, &get(&url), 2 * PATIENCE).unwrap_err();

@@ -10,7 +10,7 @@ use sightline::modules::probe::{Phase, ProbeError, Request};
 use sightline::net::{HttpProber, NetConfig};
 
 use super::proxy::socks_proxy;
-use super::{get, lab, send, within};
+use super::{get, lab, send, through, within};
 use crate::support::site::{Site, closed_port, hold};
 
 /// Starts a server that receives one line and gives the connection to `answer`.
@@ -90,14 +90,6 @@ fn a_forbidden_address_is_not_asked() {
 
 #[test]
 fn queries_use_the_outbound_proxy() {
-    let through = |proxy: String| {
-        let config = NetConfig {
-            allow_private_targets: true,
-            outbound_proxy: Some(proxy.parse().unwrap()),
-            ..NetConfig::default()
-        };
-        HttpProber::new(config)
-    };
     let (site, lines) = server(|stream| stream.write_all(b"far").unwrap());
     let proxy = Site::start(|client, connect| {
         let mut far = TcpStream::connect(connect.path()).unwrap();
@@ -108,18 +100,19 @@ fn queries_use_the_outbound_proxy() {
         let _ = std::io::copy(&mut far, client);
         let _ = client.shutdown(Shutdown::Write);
     });
-    let answer = send(&through(format!("http://{}", proxy.addr)), &ask(&site, "example.de")).unwrap();
+    let answer = send(&through(&proxy.url(""), true), &ask(&site, "example.de")).unwrap();
     assert_eq!(answer.body, b"far");
     assert_eq!(lines.recv().unwrap(), "example.de\r\n");
     assert_eq!(proxy.received()[0].line(), format!("CONNECT {} HTTP/1.1", site.addr));
 
     let socks = socks_proxy();
     let answer =
-        send(&through(format!("socks5://user:p%40ss@{}", socks.addr)), &ask(&site, "example.org")).unwrap();
+        send(&through(&format!("socks5://user:p%40ss@{}", socks.addr), true), &ask(&site, "example.org"))
+            .unwrap();
     assert_eq!((answer.body, lines.recv().unwrap()), (b"far".to_vec(), "example.org\r\n".to_owned()));
 
     let refusing = Site::saying("HTTP/1.1 403 Forbidden\r\n\r\n");
-    let result = send(&through(format!("http://{}", refusing.addr)), &ask(&site, "example.de"));
+    let result = send(&through(&refusing.url(""), true), &ask(&site, "example.de"));
     assert!(matches!(result, Err(ProbeError::Connect(_))), "{result:?}");
     assert!(lines.try_recv().is_err());
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::net::tls::{TlsStream, fixture, tls_talking};
 use crate::support::folder::Folder;
 use crate::support::modules::{entry, own_flags, with};
-use crate::support::site::{Received, Site, read_request, with_headers};
+use crate::support::site::{Received, Site, page, read_request, to, with_headers};
 
 /// Kinds of pictures that are shown.
 pub(super) const GOOD: &[&str] = &["png", "jpeg", "gif", "webp", "wrong-type", "moved"];
@@ -112,15 +112,9 @@ fn answer(tls: &mut TlsStream, request: &Received, state: &State) {
         ["", "pictures", kind] => {
             state.pictures.fetch_add(1, Ordering::SeqCst);
             match kind {
-                "moved" => format!(
-                    "HTTP/1.1 302 F\r\nLocation: https://{host}/moved/moved\r\nContent-Length: 0\r\n\r\n"
-                )
-                .into(),
-                "loop" => format!(
-                    "HTTP/1.1 302 F\r\nLocation: https://{host}/pictures/loop\r\nContent-Length: 0\r\n\r\n"
-                )
-                .into(),
-                "gone" => b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_vec(),
+                "moved" => to(302, &format!("https://{host}/moved/moved")),
+                "loop" => to(302, &format!("https://{host}/pictures/loop")),
+                "gone" => page(404),
                 "missing" => Vec::new(),
                 "slow" => {
                     let _ = tls.write_all(
@@ -172,21 +166,9 @@ fn new_file(kind: &str) -> Vec<u8> {
         "many-pixels" => png(png::ColorType::Rgba, 4_000, &[40, 90, 160, 255].repeat(16_000_000)),
         "wide-gif" => gif(1, 4_000, &vec![9; 16_000_000]),
         "progressive" => progressive(),
-        "profile" => {
-            let mut png = scene_png();
-            png.splice(33..33, profile());
-            png
-        }
-        "large" => {
-            let mut png = scene_png();
-            png.resize(10 * 1024 * 1024, 0);
-            png
-        }
-        "truncated" => {
-            let mut png = scene_png();
-            png.truncate(png.len() / 2);
-            png
-        }
+        "profile" => [&scene_png()[..33], &profile(), &scene_png()[33..]].concat(),
+        "large" => [scene_png(), vec![0; 10 * 1024 * 1024]].concat(),
+        "truncated" => scene_png()[..scene_png().len() / 2].to_vec(),
         _ => scene_png(),
     }
 }

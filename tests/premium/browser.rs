@@ -8,45 +8,15 @@ use std::time::{Duration, Instant};
 use sightline::modules::probe::{Browsers, Mark, Phase, ProbeError, Response};
 
 use super::lab::{self, LONG, css, page, text};
-use crate::support::site::{Site, closed_port, hold, ok, to, with_headers};
-
-/// A page whose script adds the rest of its body after a while.
-fn drawn(after_ms: u64, html: &str) -> String {
-    format!(
-        "<!DOCTYPE html><title>Loading</title><body><script>setTimeout(() => {{ document.title = 'Drawn'; \
-         document.body.innerHTML += {}; }}, {after_ms})</script>",
-        serde_json::Value::from(html).to_string().replace("</", "<\\/")
-    )
-}
+use crate::checks::cases::served;
+use crate::support::site::{Site, answer, closed_port, hold, ok, to, with_headers};
 
 const HTML: &str = "Content-Type: text/html; charset=utf-8\r\n";
-
-fn html(status: u16, body: &str) -> Vec<u8> {
-    let length = body.len();
-    format!("HTTP/1.1 {status} Said\r\n{HTML}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}")
-        .into_bytes()
-}
 
 /// Pages by path.
 pub(super) fn site() -> Site {
     Site::start(|stream, request| {
         let answer = match request.path() {
-            "/hit" => {
-                html(200, &drawn(700, "<h1 class=name>Some Öne</h1><p style='display:none'>secret words</p>"))
-            }
-            "/late" => html(200, &drawn(60_000, "<h1>late</h1>")),
-            "/miss" => html(404, &drawn(300, "<p style='text-transform: uppercase'>Page   not\nfound</p>")),
-            "/wall" => html(403, "<title>Just a moment...</title><body>Checking your browser</body>"),
-            "/titled" => html(
-                200,
-                "<title>Drawn soon</title><body><script>setTimeout(() => document.title = ' Drawn\\n', 500)</script>",
-            ),
-            "/moved" => to(302, "/hit?from=moved"),
-            "/pushed" => {
-                html(200, "<script>setTimeout(() => history.pushState({}, '', '/u/someone'), 200)</script>")
-            }
-            "/never" => html(200, "<body>…<script>setInterval(() => document.body.append('.'), 20)</script>"),
-            "/busy" => html(200, "<body>…<script>setTimeout(() => { for (;;); }, 50)</script>"),
             "/silent" => return hold(stream),
             "/half" => {
                 let begun = format!("HTTP/1.1 200 Said\r\n{HTML}Content-Length: 100000\r\n\r\n<body>begun");
@@ -54,50 +24,7 @@ pub(super) fn site() -> Site {
                 return hold(stream);
             }
             path if path.starts_with("/round") => to(302, &format!("/round{}", path.len() % 7)),
-            "/alert" => html(
-                200,
-                &format!("<script>alert(1); confirm(2); prompt(3)</script>{}", drawn(100, "<b id=x>")),
-            ),
-            "/alerts" => html(200, "<script>for (;;) alert(1)</script>"),
-            "/asking" => html(
-                200,
-                &format!(
-                    "<script>addEventListener('beforeunload', event => event.preventDefault()); print(); \
-                     document.write('<input type=file>'); \
-                     document.querySelector('input').click(); Notification.requestPermission()</script>{}",
-                    drawn(100, "<b id=x>")
-                ),
-            ),
-            "/empty" => html(404, ""),
-            "/login" => {
-                let headers = "HTTP/1.1 401 Said\r\nWWW-Authenticate: Basic realm=x\r\n";
-                let body = "Content-Length: 12\r\nConnection: close\r\n\r\n<b id=x></b>";
-                format!("{headers}{HTML}{body}").into_bytes()
-            }
-            "/download" => {
-                with_headers("Content-Type: application/zip\r\nContent-Disposition: attachment\r\n", b"PK")
-            }
-            "/popup" => html(
-                200,
-                &format!(
-                    "<script>window.open('/hit'); window.open('/popup2')</script>{}",
-                    drawn(100, "<b id=x>")
-                ),
-            ),
-            "/closed" => html(200, "<body><script>window.close(); open('', '_self').close()</script>"),
-            "/huge" => html(
-                200,
-                "<body><script>document.body.innerHTML = '<p>many</p>'.repeat(300000) + '<b id=x>'</script>",
-            ),
-            "/bent" => html(
-                200,
-                &format!(
-                    "<script>JSON.stringify = Array.prototype.some = document.querySelector = \
-                () => {{ throw 1 }}; performance.getEntriesByType = () => [{{responseStatus: 'x'}}]</script>{}",
-                    drawn(50, "bent")
-                ),
-            ),
-            _ => html(404, "<title>none</title>"),
+            path => served(include_str!("pages.txt"), path, 0),
         };
         let _ = stream.write_all(&answer);
     })
@@ -263,7 +190,7 @@ fn pages_share_no_state() {
                 let body = STORING.replace("FRESH", &format!("'{now}'"));
                 with_headers(&format!("{HTML}Set-Cookie: before={now}; Max-Age=9999\r\n"), body.as_bytes())
             }
-            _ => html(404, ""),
+            _ => answer(404, "text/html", ""),
         });
     });
     for visit in 0..most {
@@ -297,13 +224,13 @@ fn pages_share_no_state() {
 
 #[test]
 fn images_fonts_and_media_are_not_loaded() {
-    let site = Site::start(|stream, request| {
-        let _ = stream.write_all(&match request.path() {
-            "/" => html(200, "<style>@font-face { font-family: F; src: url(/f.woff2) } b { font-family: F }</style>\
+    let site = Site::by_path(|path| {
+        match path {
+            "/" => with_headers(HTML, b"<style>@font-face { font-family: F; src: url(/f.woff2) } b { font-family: F }</style>\
                 <img src=/i.png><b id=x>text</b><video src=/v.mp4 autoplay muted></video><audio src=/a.mp3 preload=auto></audio>\
                 <script>fetch('/api').then(() => { document.body.className = 'ready' })</script>"),
             _ => ok("x"),
-        });
+    }
     });
     lab::shared().see(&page(&site.url("/"), &[css("body.ready")])).unwrap();
     let asked: Vec<String> = site.received().iter().map(|request| request.path().to_owned()).collect();

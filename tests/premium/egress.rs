@@ -207,9 +207,7 @@ fn no_page_reaches_the_browser_itself_even_if_private_addresses_are_allowed() {
     let port = lab.port();
     let targets = [format!("127.0.0.1:{port}"), format!("127.0.0.1:{port}/json/new?about:blank")];
     let body = attack(&targets);
-    let site = Site::start(move |stream, request| {
-        let _ = stream.write_all(&if request.path() == "/attack" { body.clone() } else { ok("") });
-    });
+    let site = Site::by_path(move |path| if path == "/attack" { body.clone() } else { ok("") });
     let seen = lab.see(&page(&site.url("/attack"), &[css("#done")])).unwrap();
     assert_eq!(said(text(&seen)), "nothing");
 }

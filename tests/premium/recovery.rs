@@ -1,6 +1,5 @@
 //! A browser or a page's process that does not start, ends or hangs ends its own checks at most, each with its reason.
 
-use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,9 +16,9 @@ use crate::support::site::{Site, closed_port, hold, with_headers};
 
 /// `/never` has no mark; anything else is there at once.
 fn site() -> Site {
-    Site::start(|stream, request| {
-        let body = if request.path() == "/never" { "<body>" } else { "<b id=x>there</b>" };
-        let _ = stream.write_all(&with_headers("Content-Type: text/html\r\n", body.as_bytes()));
+    Site::by_path(|path| {
+        let body = if path == "/never" { "<body>" } else { "<b id=x>there</b>" };
+        with_headers("Content-Type: text/html\r\n", body.as_bytes())
     })
 }
 

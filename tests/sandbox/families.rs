@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use sightline::modules::query::SearchType;
 
 use super::people::{Pairs, key_in, modules, name};
 use super::truth::{self, GROUPS, Group};
@@ -13,14 +12,10 @@ use crate::support::server::{Server, Setup};
 /// Starts a search for the name of a group that follows its leads, and waits for the end of its family. Returns the
 /// root.
 fn followed(server: &Server, number: usize, follow: &Value) -> Value {
-    let modules = modules(SearchType::Username);
-    let body = json!({"type": "username", "query": name(number), "modules": modules, "follow": follow});
-    let answer = server.post(&body);
-    assert_eq!(answer.status, 200, "{answer}");
-    let path = format!("/v1/searches/{}", answer.json()["run_id"].as_str().unwrap());
+    let body = json!({"type": "username", "query": name(number), "modules": modules(), "follow": follow});
+    let started = server.post(&body).json();
     awaited("the family ends", || {
-        let answer = server.get(&path);
-        assert_eq!(answer.status, 200, "{answer}");
+        let answer = server.get(&format!("/v1/searches/{}", started["run_id"].as_str().unwrap()));
         let run = answer.json();
         if run["follow"]["status"] == "completed" { Ok(run) } else { Err(answer) }
     })
@@ -76,7 +71,7 @@ fn each_further_search_finds_more_of_a_person() {
 }
 
 #[test]
-fn following_keeps_simulated_people_apart() {
+fn following_keeps_simulated_people_apart_and_ends() {
     let server = Setup::new().all_modules().start();
     let mut pairs = Pairs::default();
     for number in (1..=GROUPS).filter(|number| ![7, 8].contains(number)) {
@@ -88,11 +83,7 @@ fn following_keeps_simulated_people_apart() {
         pairs.add(truth, 0, &get(&server, &root, "people"), number);
     }
     pairs.check(100);
-}
-
-#[test]
-fn circles_end_and_link_farms_are_bounded() {
-    let server = Setup::new().all_modules().start();
+    // Circles end, and link farms are bounded.
     let root = followed(&server, 6, &json!({"depth": 3}));
     assert_eq!((&root["follow"]["searches_started"], &root["follow"]["lookups"]), (&json!(0), &json!(0)));
     let root = followed(&server, 7, &json!({"depth": 3, "max_searches": 2}));

@@ -15,16 +15,9 @@ use crate::support::modules::builtin;
 use crate::support::server::{Server, Setup};
 
 /// The modules that know simulated people, so that the many searches ask no others.
-pub(super) fn modules(kind: SearchType) -> Vec<String> {
-    match kind {
-        SearchType::Username => {
-            let accounts = (1..=GROUPS).flat_map(|number| &truth::group(number).accounts);
-            accounts.map(|account| account.module.clone()).collect::<BTreeSet<_>>().into_iter().collect()
-        }
-        // GitHub's search is asked only every few seconds.
-        SearchType::Email => vec!["gravatar_profile".to_owned()],
-        SearchType::Domain => vec!["front_page".to_owned()],
-    }
+pub(super) fn modules() -> BTreeSet<String> {
+    let accounts = (1..=GROUPS).flat_map(|number| &truth::group(number).accounts);
+    accounts.map(|account| account.module.clone()).collect()
 }
 
 /// A finished run.
@@ -35,25 +28,16 @@ struct Run {
 }
 
 impl Run {
-    fn new(server: &Server, kind: SearchType, query: &str) -> Self {
-        Self::of(server, kind, query, false)
-    }
-
-    fn with_pictures(server: &Server, query: &str) -> Self {
-        Self::of(server, SearchType::Username, query, true)
-    }
-
-    fn of(server: &Server, kind: SearchType, query: &str, avatars: bool) -> Self {
-        let modules = modules(kind);
-        let body =
-            json!({"type": kind, "query": query, "wait": true, "modules": modules, "avatars": avatars});
+    fn new(server: &Server, number: usize, avatars: bool) -> Self {
+        let query = name(number);
+        let body = json!({"type": "username", "query": query, "wait": true, "modules": modules(), "avatars": avatars});
         let answer = server.post(&body);
         assert_eq!(answer.status, 200, "{answer}");
         let run = answer.json();
         assert_eq!(run["coverage"]["ratio"], 1.0, "{answer}");
         Self {
             id: run["run_id"].as_str().unwrap().parse().unwrap(),
-            query: Query::parse(kind, query).unwrap(),
+            query: Query::parse(SearchType::Username, &query).unwrap(),
             results: serde_json::from_value(run["results"].clone()).unwrap(),
         }
     }
@@ -169,7 +153,7 @@ fn simulated_people_are_found_as_they_are() {
     let mut pairs = Pairs::default();
     for number in 1..=GROUPS {
         let truth = truth::group(number);
-        let run = Run::new(&server, SearchType::Username, &name(number));
+        let run = Run::new(&server, number, false);
         check_pages(truth, &run, &run.get(&server, "graph"), number);
         let shown = run.get(&server, "people");
         pairs.add(truth, 0, &shown, number);
@@ -192,7 +176,7 @@ fn pictures_join_the_accounts_of_one_person_only() {
     let server = Setup::new().all_modules().start();
     let (mut pairs, mut pictures) = (Pairs::default(), 0);
     for number in [1, 2, 4, 5] {
-        let run = Run::with_pictures(&server, &name(number));
+        let run = Run::new(&server, number, true);
         let has_picture = |record: &&ResultRecord| record.metadata.contains_key("avatar");
         pictures += run.results.iter().filter(has_picture).count();
         pairs.add(truth::group(number), 0, &run.get(&server, "people"), number);

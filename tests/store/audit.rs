@@ -52,6 +52,8 @@ on_both! {
         let entry = f.last();
         assert_eq!((&entry.detail["from"], &entry.detail["to"]), (&"pro".into(), &"basic".into()));
         assert_eq!(entry.actor, me.actor);
+        assert_eq!(f.store.account(f.account.id).unwrap().unwrap().plan, "basic");
+        assert!(!f.store.set_plan(AccountId::new(), "free", &me).unwrap());
         // A call that changes nothing records no event.
         assert!(f.store.set_plan(f.account.id, "basic", &me).unwrap());
         assert!(f.store.revoke_key(key.id, &Origin::CLI).unwrap());

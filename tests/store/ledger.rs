@@ -126,12 +126,6 @@ on_both! {
         assert!(!text.contains("impostor") && !text.contains(&f.account.id.to_string()), "{text}");
     }
 
-    fn a_plan_changes_for_an_account_that_exists(f) {
-        assert!(f.store.set_plan(f.account.id, "unlimited", &Origin::CLI).unwrap());
-        assert_eq!(f.store.account(f.account.id).unwrap().unwrap().plan, "unlimited");
-        assert!(!f.store.set_plan(AccountId::new(), "free", &Origin::CLI).unwrap());
-    }
-
     fn keys_are_found_by_their_hashes_and_oldest_first(f) {
         let newer = f.add_key("2026-03-02T00:00:00.007Z");
         let older = f.add_key("2026-03-01T00:00:00Z");

@@ -66,27 +66,21 @@ impl Op {
     }
 }
 
-fn operation() -> impl Strategy<Value = Op> {
-    let name =
-        proptest::sample::select(OPERATIONS.split(' ').filter(|name| !name.is_empty()).collect::<Vec<_>>());
-    let key = proptest::option::weighted(0.4, (0..2u8, 0..2u8));
-    let allowed = proptest::sample::select(vec![None, None, Some(1), Some(5)]);
-    let values = proptest::collection::btree_set(0..3u8, 0..4);
-    let place = prop_oneof![3 => 0..3usize, 1 => 3..12usize];
-    let rare = proptest::array::uniform3(proptest::bool::weighted(0.2));
-    let fields = (name, 0..2usize, 0..2usize, place, 0..4u8, key, allowed, values, any::<[bool; 2]>(), rare);
-    fields.prop_map(|(name, account, instance, place, number, key, allowed, values, even, rare)| Op {
-        name,
-        account,
-        instance,
-        place,
-        number,
-        key,
-        allowed,
-        values,
-        even,
-        rare,
-    })
+prop_compose! {
+    fn operation()(
+        name in proptest::sample::select(OPERATIONS.split(' ').filter(|name| !name.is_empty()).collect::<Vec<_>>()),
+        account in 0..2usize,
+        instance in 0..2usize,
+        place in prop_oneof![3 => 0..3usize, 1 => 3..12usize],
+        number in 0..4u8,
+        key in proptest::option::weighted(0.4, (0..2u8, 0..2u8)),
+        allowed in proptest::sample::select(vec![None, None, Some(1), Some(5)]),
+        values in proptest::collection::btree_set(0..3u8, 0..4),
+        even in any::<[bool; 2]>(),
+        rare in proptest::array::uniform3(proptest::bool::weighted(0.2)),
+    ) -> Op {
+        Op { name, account, instance, place, number, key, allowed, values, even, rare }
+    }
 }
 
 struct Run {

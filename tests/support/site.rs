@@ -89,6 +89,13 @@ impl Site {
         })
     }
 
+    /// Answers each request by its path.
+    pub(crate) fn by_path(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
+        Self::start(move |stream, request| {
+            let _ = stream.write_all(&answer(request.path()));
+        })
+    }
+
     fn raw(
         address: (&str, u16),
         received: Arc<Mutex<Vec<Received>>>,

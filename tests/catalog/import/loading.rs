@@ -77,7 +77,7 @@ fn a_site_of_a_list_is_left_out_if_a_module_covers_it() {
 }
 
 #[test]
-fn without_built_in_modules_no_site_is_left_out() {
+fn a_site_that_no_enabled_module_covers_is_kept() {
     let folder = Folder::new();
     let file = list(&folder, "list.json", &[("GitHub", "https://www.github.com/{}")]);
     let catalog = Catalog::load(false, std::slice::from_ref(&file)).unwrap();
@@ -86,21 +86,13 @@ fn without_built_in_modules_no_site_is_left_out() {
     let catalog = Catalog::load(false, &[file.clone(), file]).unwrap();
     assert_eq!(ids(&catalog), ["sherlock.github"]);
     assert_eq!(notes(&catalog.lists()[1], NoteKind::AlreadyThere), ["GitHub: sherlock.github"]);
-}
 
-#[test]
-fn a_disabled_module_covers_no_site() {
-    let folder = Folder::new();
     let mut off = own("off", "Pond", "https://pond.example/{query}");
     off[0]["enabled"] = json!(false);
     let mine = write(&folder, "own.json", off.to_string());
     let file = list(&folder, "list.json", &[("Pond", "https://pond.example/{}")]);
     assert_eq!(ids(&Catalog::load(false, &[mine, file]).unwrap()), ["off", "sherlock.pond"]);
-}
-
-#[test]
-fn two_entries_of_one_list_are_both_kept() {
-    let folder = Folder::new();
+    // Two entries of one list are both kept.
     let file = list(&folder, "list.json", &[("A", "https://a.example/{}"), ("a", "https://a.example/{}")]);
     assert_eq!(ids(&Catalog::load(false, &[file]).unwrap()), ["sherlock.a", "sherlock.a-2"]);
 }
