@@ -287,12 +287,12 @@ fn both_ended() -> Delta {
 }
 
 fn completed() -> Ending {
-    Ending { status: Status::Completed, error: None, completed_at: at("2026-03-01T12:01:00.250Z") }
+    Ending { error: None, completed_at: at("2026-03-01T12:01:00.250Z") }
 }
 
 fn failed() -> Ending {
     let error = RunError { code: "no_conclusion".into(), message: "no module came to a conclusion".into() };
-    Ending { status: Status::Failed, error: Some(error), completed_at: at("2026-03-01T12:01:00.250Z") }
+    Ending { error: Some(error), completed_at: at("2026-03-01T12:01:00.250Z") }
 }
 
 /// Runs `work` until it gets a connection. A call without one in time has done nothing; where many calls are made at

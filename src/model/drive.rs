@@ -113,12 +113,17 @@ pub struct Changes {
 /// The end of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ending {
-    /// `Completed` or `Failed`.
-    pub status: Status,
-    /// The error of a failed run. A failed run is refunded only once.
+    /// The error of a failed run, or `None` for a completed one. A failed run is refunded only once.
     pub error: Option<RunError>,
     /// The time at which the run ended.
     pub completed_at: Timestamp,
+}
+
+impl Ending {
+    /// Returns the status of the run, `Completed` or `Failed`.
+    pub fn status(&self) -> Status {
+        if self.error.is_some() { Status::Failed } else { Status::Completed }
+    }
 }
 
 /// The identifier of a process. It has a new value at every start.

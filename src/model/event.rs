@@ -70,17 +70,3 @@ impl Event {
         json!({ "type": self.name, "timestamp": rfc3339_millis(self.at), "data": self.data }).to_string()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_those_of_the_serialized_form() {
-        for event in EventType::ALL {
-            assert_eq!(serde_json::to_value(event).unwrap(), event.as_str());
-            assert_eq!(EventType::from_name(event.as_str()), Some(event));
-        }
-        assert_eq!(EventType::from_name(TEST), None);
-    }
-}

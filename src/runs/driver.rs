@@ -28,7 +28,7 @@ use super::live::{LiveRun, Stopped};
 use super::pictures::avatar::Avatar;
 use super::scheduler::Group;
 use crate::model::drive::Ending;
-use crate::model::run::Status;
+
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 use recorder::{Answer, Asked, Recorder};
@@ -319,7 +319,7 @@ impl<'a> Driver<'a> {
             }
         } else {
             lookups::start_children(self.context, self.run);
-            Ending { status: Status::Completed, error: None, completed_at: self.context.clock.now() }
+            Ending { error: None, completed_at: self.context.clock.now() }
         };
         ending::store(self.context, self.run, self.recorder.into_last(has_failed), ending);
     }

@@ -8,7 +8,7 @@ use super::context::RunContext;
 use super::live::LiveRun;
 use crate::base::storage::StorageError;
 use crate::model::drive::{Delta, Ending, Write};
-use crate::model::run::{RunError, Status};
+use crate::model::run::RunError;
 
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 /// The longest pause between retries, and therefore the longest delay of results after the store is available again.
@@ -50,11 +50,8 @@ impl Retry {
 
 /// Creates the ending of a failed run.
 pub(super) fn failed(context: &RunContext, code: &str, message: &str) -> Ending {
-    Ending {
-        status: Status::Failed,
-        error: Some(RunError { code: code.to_owned(), message: message.to_owned() }),
-        completed_at: context.clock.now(),
-    }
+    let error = RunError { code: code.to_owned(), message: message.to_owned() };
+    Ending { error: Some(error), completed_at: context.clock.now() }
 }
 
 /// Creates the ending of a run that its owner stopped before a module came to a conclusion.
@@ -100,9 +97,9 @@ pub(super) fn store_once(
     let credits = run.summary().credits_charged;
     match context.store.finish(run.id(), run.lease(), last, ending)? {
         Write::Done | Write::Stopped(_) => {
-            match ending.status {
-                Status::Failed => context.figures.note_failure(credits),
-                _ => context.figures.completed.one(),
+            match ending.error {
+                Some(_) => context.figures.note_failure(credits),
+                None => context.figures.completed.one(),
             }
             context.figures.run_durations.note(run.driven_for());
             run.end(std::mem::take(last), ending.clone(), true);

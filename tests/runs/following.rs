@@ -89,7 +89,7 @@ impl Driver {
 
     fn finish(&mut self, ended: &[&str]) {
         let delta = self.next(vec![], vec![], ended);
-        let ending = Ending { status: Status::Completed, error: None, completed_at: SystemClock.now() };
+        let ending = Ending { error: None, completed_at: SystemClock.now() };
         assert_eq!(self.store.finish(self.run, self.me.lease(1), &delta, &ending).unwrap(), Write::Done);
     }
 }

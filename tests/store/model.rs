@@ -312,14 +312,14 @@ impl<'a> Model<'a> {
     fn end(&mut self, place: usize, ending: Ending) {
         let run = &mut self.runs[place];
         let shown = run.shown.as_mut().unwrap();
-        if ending.status == Status::Failed {
+        if ending.error.is_some() {
             let (account, cycle, _, _, credits) =
                 *self.ledger.iter().find(|line| line.2 == run.new.id).unwrap();
             self.ledger.insert((account, cycle, run.new.id, "refund", credits));
             shown.credits_charged = 0;
         }
-        (shown.status, shown.error, shown.completed_at) =
-            (ending.status, ending.error, Some(ending.completed_at));
+        (shown.status, shown.completed_at) = (ending.status(), Some(ending.completed_at));
+        shown.error = ending.error;
         run.lease = None;
     }
 
@@ -330,7 +330,7 @@ impl<'a> Model<'a> {
         assert_eq!(error.as_ref().unwrap().code, "store_failed");
         // Readers learn of the end by its revision.
         self.runs[place].shown.as_mut().unwrap().revision += 1;
-        self.end(place, Ending { status: Status::Failed, error, completed_at });
+        self.end(place, Ending { error, completed_at });
     }
 
     /// Deletes a run. Its key stays in use unless it is swept.

@@ -144,9 +144,9 @@ impl State {
 
     fn end(&mut self, ending: Ending, is_stored: bool) {
         let run = &mut self.summary;
-        (run.status, run.error) = (ending.status, ending.error);
-        run.completed_at = Some(ending.completed_at);
-        if ending.status == Status::Failed {
+        (run.status, run.completed_at) = (ending.status(), Some(ending.completed_at));
+        run.error = ending.error;
+        if run.error.is_some() {
             run.credits_charged = 0;
         }
         let mut last = family_frames(&self.lookups, &self.children);

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::model::drive::{Delta, Ending, InstanceId, Position, ReadPage, Resumable};
-use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
+use crate::model::run::{ModuleReport, ResultRecord, RunSummary};
 use crate::model::start::NewRun;
 use crate::modules::outcome::Outcome;
 use crate::runs::event::Frame;
@@ -61,7 +61,7 @@ fn report(number: usize) -> ModuleReport {
 }
 
 fn ending() -> Ending {
-    Ending { status: Status::Completed, error: None, completed_at: "2026-01-01T00:00:01Z".parse().unwrap() }
+    Ending { error: None, completed_at: "2026-01-01T00:00:01Z".parse().unwrap() }
 }
 
 fn parse(frame: &Frame) -> (String, Value) {

@@ -63,24 +63,18 @@ impl Store {
     /// Saves what a driver has collected, ends the run and releases the lease, in one transaction. A failed run is
     /// refunded once, to the cycle that paid.
     pub fn finish(&self, run: RunId, lease: Lease, delta: &Delta, ending: &Ending) -> Result<Write> {
-        if !ending.status.is_terminal() {
-            return Err(StorageError::broken("a run cannot end in the status running"));
-        }
         let error = ending.error.as_ref().map(encode).transpose()?;
-        let (status, at) = (ending.status.as_str(), ending.completed_at);
-        let values = values![run, lease.owner.0, lease.epoch, status, error, at];
+        let values = values![run, lease.owner.0, lease.epoch, ending.status(), error, ending.completed_at];
         let write = self.write(background("finish"), |tx| {
-            if save(tx, run, lease, delta, Duration::ZERO)? == Write::LeaseLost {
+            let is_lost = save(tx, run, lease, delta, Duration::ZERO)? == Write::LeaseLost;
+            if is_lost || tx.execute(FINISH, values)? == 0 {
                 return Ok(Write::LeaseLost);
             }
-            let ended = tx.execute(FINISH, values)?;
-            if ended == 1 && ending.status == Status::Failed {
-                refund(tx, run, at)?;
+            if ending.error.is_some() {
+                refund(tx, run, ending.completed_at)?;
             }
-            if ended == 1 {
-                report_end(tx, run)?;
-            }
-            Ok(if ended == 1 { Write::Done } else { Write::LeaseLost })
+            report_end(tx, run)?;
+            Ok(Write::Done)
         })?;
         Ok(self.published(run, lease, write))
     }
