@@ -47,7 +47,7 @@ pub fn serve_lines(engine: &EngineConfig, suppressed: &SuppressionConfig) -> Res
     config.server.max_runs = MAX_RUNS;
     config.engine.set_time(Time::Wait, engine.run_timeout);
     config.engine.set_time(Time::Stream, engine.run_timeout);
-    config.storage.database = DatabaseUrl::sqlite(folder.0.join("searches.db"));
+    config.storage.database = DatabaseUrl::Sqlite(folder.0.join("searches.db"));
     let store = store::open(&config.storage.database, store::Role::Server).map_err(AppError::failed)?;
     let services = Services::build(&config, catalog, suppressed, store, "http://localhost".to_owned())?;
     let caller = local_caller(&services.accounts)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::database::{Backend, Store};
 use super::error::{BackupError, OpenError};
 use super::limits::Role;
-use super::url::{DatabaseUrl, Target};
+use super::url::DatabaseUrl;
 use super::{postgres, sqlite};
 
 /// Opens the database and brings its schema up to date.
@@ -14,9 +14,9 @@ use super::{postgres, sqlite};
 /// # Errors
 /// Returns an [`OpenError`], whose text says what to do and contains no password.
 pub fn open(url: &DatabaseUrl, role: Role) -> Result<Arc<Store>, OpenError> {
-    Ok(Store::on(match url.target() {
-        Target::Sqlite(path) => Backend::Sqlite(Box::new(sqlite::Database::open(path, role)?)),
-        Target::Postgres(target) => Backend::Postgres(postgres::Database::open(target, role)?),
+    Ok(Store::on(match url {
+        DatabaseUrl::Sqlite(path) => Backend::Sqlite(Box::new(sqlite::Database::open(path, role)?)),
+        DatabaseUrl::Postgres(target) => Backend::Postgres(postgres::Database::open(target, role)?),
     }))
 }
 
@@ -29,17 +29,14 @@ pub fn in_memory() -> Result<Arc<Store>, OpenError> {
 }
 
 /// Brings the schema of a database up to date, as [`open`] does, and creates an SQLite file that does not exist.
-/// Returns the names of the migrations that were run, oldest first.
+/// Returns the names of the migrations that the database lacked, oldest first.
 ///
 /// # Errors
 /// Returns the same errors as [`open`].
 pub fn migrate(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenError> {
-    let by = Role::Command.origin();
-    let done = match url.target() {
-        Target::Sqlite(path) => sqlite::migrate(path, &by)?,
-        Target::Postgres(target) => postgres::migrate(target, &by)?,
-    };
-    Ok(done.iter().map(|migration| migration.name).collect())
+    let pending = pending_migrations(url)?;
+    open(url, Role::Command)?;
+    Ok(pending)
 }
 
 /// Returns the names of the migrations that [`migrate`] would run. Changes and creates nothing.
@@ -47,9 +44,9 @@ pub fn migrate(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenError> {
 /// # Errors
 /// Returns the same errors as [`open`].
 pub fn pending_migrations(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenError> {
-    let pending = match url.target() {
-        Target::Sqlite(path) => sqlite::pending(path)?,
-        Target::Postgres(target) => postgres::pending(target)?,
+    let pending = match url {
+        DatabaseUrl::Sqlite(path) => sqlite::pending(path)?,
+        DatabaseUrl::Postgres(target) => postgres::pending(target)?,
     };
     Ok(pending.iter().map(|migration| migration.name).collect())
 }
@@ -60,8 +57,8 @@ pub fn pending_migrations(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenEr
 /// # Errors
 /// Returns a [`BackupError`], whose text says what to do.
 pub fn back_up(url: &DatabaseUrl, copy: &Path) -> Result<(), BackupError> {
-    match url.target() {
-        Target::Sqlite(path) => sqlite::back_up(path, copy),
-        Target::Postgres(_) => Err(BackupError::NotHere),
+    match url {
+        DatabaseUrl::Sqlite(path) => sqlite::back_up(path, copy),
+        DatabaseUrl::Postgres(_) => Err(BackupError::NotHere),
     }
 }

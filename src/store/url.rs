@@ -39,30 +39,17 @@ const FORMS: &str = "allowed: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/
 ///
 /// Neither `Display` and `Debug` nor the errors show the password.
 #[derive(Clone)]
-pub struct DatabaseUrl(Target);
-
-#[derive(Clone)]
-pub(super) enum Target {
+pub enum DatabaseUrl {
+    /// The file of an SQLite database.
     Sqlite(PathBuf),
+    /// The address of a PostgreSQL database.
     Postgres(Box<PostgresTarget>),
 }
 
 impl DatabaseUrl {
-    /// Returns the address of an SQLite database in that file.
-    pub fn sqlite(path: impl AsRef<Path>) -> Self {
-        Self(Target::Sqlite(path.as_ref().to_owned()))
-    }
-
     /// Returns the file of an SQLite database, or `None` for a PostgreSQL database.
     pub fn sqlite_file(&self) -> Option<&Path> {
-        match &self.0 {
-            Target::Sqlite(path) => Some(path),
-            Target::Postgres(_) => None,
-        }
-    }
-
-    pub(super) fn target(&self) -> &Target {
-        &self.0
+        if let Self::Sqlite(path) = self { Some(path) } else { None }
     }
 }
 
@@ -74,10 +61,10 @@ impl FromStr for DatabaseUrl {
             return Err(UrlError::new("it contains a NUL character"));
         }
         if let Some(path) = text.strip_prefix("sqlite:") {
-            return sqlite_path(path).map(|path| Self(Target::Sqlite(path)));
+            return sqlite_path(path).map(Self::Sqlite);
         }
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            return PostgresTarget::parse(text).map(|target| Self(Target::Postgres(Box::new(target))));
+            return PostgresTarget::parse(text).map(|target| Self::Postgres(Box::new(target)));
         }
         Err(UrlError::new(FORMS))
     }
@@ -108,9 +95,9 @@ fn sqlite_path(path: &str) -> Result<PathBuf, UrlError> {
 
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Target::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
-            Target::Postgres(target) => target.fmt(f),
+        match self {
+            Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Self::Postgres(target) => target.fmt(f),
         }
     }
 }
@@ -139,7 +126,7 @@ pub(super) enum Verify {
 
 /// The address of a PostgreSQL database. Its `Display` form contains no password.
 #[derive(Clone)]
-pub(super) struct PostgresTarget {
+pub struct PostgresTarget {
     pub(super) config: Config,
     pub(super) verify: Verify,
     /// A PEM file of authorities, or `None` for the machine's authorities.

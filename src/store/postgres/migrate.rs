@@ -25,27 +25,14 @@ const HAS_VERSION: &str = "SELECT 1 FROM pg_catalog.pg_class c \
      WHERE n.nspname = current_schema() AND c.relname = 'schema_version'";
 const VERSION: &str = "SELECT max(version) FROM schema_version";
 
-/// Brings the schema up to date. Returns the migrations that were run.
-pub(in crate::store) fn migrate(
-    target: &PostgresTarget,
-    by: &Origin,
-) -> Result<Vec<&'static Migration>, OpenError> {
-    run(Database::connect(target)?.1, target, by)
-}
-
-/// Returns the migrations that [`migrate`] would run.
+/// Returns the migrations that opening the database would run.
 pub(in crate::store) fn pending(target: &PostgresTarget) -> Result<&'static [Migration], OpenError> {
     let (_, mut session) = Database::connect(target)?;
     schema::pending(version(&mut session).map_err(failed(target))?)
 }
 
-/// Runs the missing migrations on a connection, and returns them. If it fails, the transaction ends with the connection.
-pub(super) fn run(
-    mut session: Session,
-    target: &PostgresTarget,
-    by: &Origin,
-) -> Result<Vec<&'static Migration>, OpenError> {
-    let mut done = Vec::new();
+/// Runs the missing migrations on a connection. If it fails, the transaction ends with the connection.
+pub(super) fn run(mut session: Session, target: &PostgresTarget, by: &Origin) -> Result<(), OpenError> {
     while !schema::pending(version(&mut session).map_err(failed(target))?)?.is_empty() {
         session.batch("BEGIN").and_then(|()| session.batch(LOCK)).map_err(failed(target))?;
         // Another instance may have run migrations, so the missing ones are known only under the lock.
@@ -53,11 +40,10 @@ pub(super) fn run(
         if let Some(migration) = schema::pending(found)?.first() {
             session.batch(LOCK_TABLES).map_err(failed(target))?;
             migration.run(&mut Tx::Postgres(&mut session), by)?;
-            done.push(migration);
         }
         session.batch("COMMIT").map_err(failed(target))?;
     }
-    Ok(done)
+    Ok(())
 }
 
 fn failed(target: &PostgresTarget) -> impl Fn(StorageError) -> OpenError {

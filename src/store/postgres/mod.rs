@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use postgres::Config;
 
-pub(super) use migrate::{migrate, pending};
+pub(super) use migrate::pending;
 pub(super) use notify::announcement;
 pub(super) use session::Session;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use super::connection::{EXISTING, NEW, connect};
+use super::connection::{EXISTING, connect};
 use super::error::storage_error;
 use super::file;
 use crate::model::audit::Origin;
@@ -15,12 +15,6 @@ use crate::store::tx::Tx;
 /// The application id of this program's files ("SLDB"). It distinguishes them from databases of other programs.
 const APPLICATION_ID: i32 = 0x534C_4442;
 
-/// Brings the schema of the file up to date. Returns the migrations that were run.
-pub(in crate::store) fn migrate(path: &Path, by: &Origin) -> Result<Vec<&'static Migration>, OpenError> {
-    let path = file::prepare(path)?;
-    run(&mut connect(&path, NEW)?, &path, false, by)
-}
-
 /// Makes the tables of an empty database.
 pub(super) fn create(connection: &Connection) -> Result<()> {
     MIGRATIONS
@@ -28,7 +22,7 @@ pub(super) fn create(connection: &Connection) -> Result<()> {
         .try_for_each(|migration| Tx::Sqlite(connection).batch(migration.sqlite, migration.postgres))
 }
 
-/// Returns the migrations that [`migrate`] would run.
+/// Returns the migrations that opening the file would run.
 pub(in crate::store) fn pending(path: &Path) -> Result<&'static [Migration], OpenError> {
     match path.try_exists() {
         Ok(true) => pending_on(&mut connect(path, EXISTING)?, path),
@@ -37,35 +31,32 @@ pub(in crate::store) fn pending(path: &Path) -> Result<&'static [Migration], Ope
     }
 }
 
-/// Runs the missing migrations on a connection, and returns them. `locked` tells whether this process holds the
-/// file's lock.
+/// Runs the missing migrations on a connection. `locked` tells whether this process holds the file's lock.
 pub(super) fn run(
     connection: &mut Connection,
     path: &Path,
     locked: bool,
     by: &Origin,
-) -> Result<Vec<&'static Migration>, OpenError> {
+) -> Result<(), OpenError> {
     let opened = |error| failed(path, error);
-    let mut done = Vec::new();
     if is_ready(connection, path)? {
-        return Ok(done);
+        return Ok(());
     }
     // From this point on, only one process at a time continues. Otherwise SQLite would refuse the second one at once
     // when both switch to WAL, because it never waits for a read lock to become a write lock.
     let lock = if locked { None } else { file::lock(path, || is_ready(connection, path))? };
     if !locked && lock.is_none() {
-        return Ok(done);
+        return Ok(());
     }
     connection.pragma_update(None, "journal_mode", "WAL").map_err(opened)?;
     loop {
         // Another process may have run migrations, so the missing ones are known only under the lock.
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(opened)?;
-        let Some(migration) = pending_in(&transaction, path)?.first() else { return Ok(done) };
+        let Some(migration) = pending_in(&transaction, path)?.first() else { return Ok(()) };
         migration.run(&mut Tx::Sqlite(&transaction), by)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(opened)?;
         transaction.commit().map_err(opened)?;
-        done.push(migration);
     }
 }
 

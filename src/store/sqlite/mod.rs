@@ -24,7 +24,7 @@ use log::warn;
 use rusqlite::{Connection, TransactionBehavior};
 
 pub(super) use backup::back_up;
-pub(super) use migrate::{migrate, pending};
+pub(super) use migrate::pending;
 
 use self::connection::{EXISTING, NEW, configure, connect, open};
 use self::error::storage_error;
