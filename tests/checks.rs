@@ -13,7 +13,7 @@ use sightline::modules::keys::OperatorKeys;
 use sightline::modules::module::Module;
 use sightline::modules::outcome::{Evidence, Finding, Outcome, Report};
 use sightline::modules::probe::{
-    CookieJar, LocalFault, MAX_BODY_BYTES, Phase, ProbeError, Prober, Request, Response,
+    CookieJar, LocalFault, MAX_BODY_BYTES, Mark, Phase, ProbeError, Prober, Request, Response,
 };
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
@@ -129,4 +129,38 @@ fn username(name: &str) -> Query {
 /// Answers 200 for `bob` and 404 for every other name.
 fn only_bob(request: &Request) -> Result<Response, ProbeError> {
     Ok(respond(if request.url.path().ends_with("/bob") { 200 } else { 404 }, &[], "page"))
+}
+
+#[test]
+fn a_browser_waits_for_a_mark_of_each_rule() {
+    type Kind = fn(String) -> Mark;
+
+    let marks = |changes: Value| {
+        let drawn = json!({"probes": [{"url": "https://site.example/{query}", "via": "browser"}],
+            "hit": [{"css": ["h1.name"]}], "miss": [{"text": ["Nobody"]}]});
+        let bench = Bench::new(|_| Ok(respond(404, &[], "Nobody")));
+        bench.check(&module(&with(drawn, &changes)), &username("bob"));
+        let request = bench.prober.asked.lock().remove(0);
+        assert!(request.max_redirects > 0, "a browser follows redirects");
+        request.marks
+    };
+    let nobody = Mark::Text("Nobody".to_owned());
+    assert_eq!(marks(json!({})), [Mark::Css("h1.name".to_owned()), nobody.clone()]);
+    let matching = |select: &str| json!({"select": select, "attribute": "content", "matches": "x"});
+    let kinds: [(Value, Kind, &str); 6] = [
+        (json!({"css": [matching("meta[name=a]")], "text": ["y"]}), Mark::Css, "meta[name=a]"),
+        (
+            json!({"css": [{"select": "h2", "exists": false}], "text": ["Hi {query}", "a"]}),
+            Mark::Text,
+            "Hi bob",
+        ),
+        (json!({"css": [matching("title")], "title_is": "{query} | M"}), Mark::TitleIs, "bob | M"),
+        (json!({"title": "{query} |"}), Mark::Title, "bob |"),
+        (json!({"words": ["a", "\"id\":"], "final_url": "bob"}), Mark::Source, "\"id\":"),
+        (json!({"final_url": "/login(?:[/?#.]|$)"}), Mark::Url, "/login(?:[/?#.]|$)"),
+    ];
+    for (rule, kind, wanted) in kinds {
+        let wanted = [kind(wanted.to_owned()), nobody.clone()];
+        assert_eq!(marks(json!({"hit": [rule]})), wanted, "{rule}");
+    }
 }

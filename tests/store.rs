@@ -261,7 +261,7 @@ fn both_ended() -> Delta {
         http_status,
         elapsed_ms: 345,
         circuit: None,
-        rules: (status == Outcome::Hit).then(|| "3f9a1c07.1".parse().unwrap()),
+        rules: (status == Outcome::Hit).then(|| "3f9a1c07.1".to_owned().try_into().unwrap()),
         partial: status == Outcome::Hit,
     };
     Delta {

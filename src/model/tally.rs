@@ -98,8 +98,9 @@ impl Tally {
             last_hit: (outcome == Outcome::Hit).then_some(at),
             ..Self::default()
         };
-        if let Some(counted) = outcome.health_outcome() {
-            tally.outcomes[counted] = 1.0;
+        // A check that was not made says nothing about the module.
+        if outcome != Outcome::Skipped {
+            tally.outcomes[outcome] = 1.0;
         }
         if outcome.is_conclusive() {
             tally.last_conclusive = Some(at);

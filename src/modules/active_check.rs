@@ -11,13 +11,12 @@ use super::barrier;
 use super::checker::Checker;
 use super::definition::Via;
 use super::extract::Answers;
-use super::judge::{Verdict, barrier_of, judge_answers, save_one};
+use super::judge::{Verdict, barrier_of, judge_answers};
 use super::module::Module;
-use super::outcome::{Evidence, Outcome, Pause};
+use super::outcome::{Outcome, Pause, Report};
 use super::pattern::Searches;
 use super::probe::{
-    Answered, Contact, CookieJar, LocalFault, MAX_BODY_BYTES, Phase, ProbeError, Prober, Request, Response,
-    Trace,
+    Answered, Contact, CookieJar, LocalFault, Phase, ProbeError, Prober, Request, Response, Trace,
 };
 use super::query::Query;
 use super::reason::Reason;
@@ -44,17 +43,11 @@ pub(super) struct ActiveCheck<'c> {
     searches: Searches,
     jar: CookieJar,
     saved: Saved,
-    answered_in: Duration,
-    requests: u32,
-    bytes_read: usize,
-    pub(super) pauses: Vec<Pause>,
-    /// The contacts with hosts that the catalogue names. Hosts that the query or an answer names are left out, because
-    /// they tell what was searched.
-    contacts: Vec<Contact>,
+    /// The report so far. It has no contacts with hosts that the query or an answer names, because they tell what was
+    /// searched.
+    pub(super) report: Box<Report>,
     /// The source whose verdict counts.
     pub(super) source: Source,
-    /// The last answer of the sources before it.
-    earlier: Option<Arc<Response>>,
 }
 
 /// A source that was asked.
@@ -72,7 +65,7 @@ pub(super) struct Source {
 #[derive(Debug)]
 enum Stop {
     /// The answer is a barrier, so further requests are useless.
-    Barrier,
+    Barrier(Verdict),
     /// The host must not be contacted now.
     Denied(Denial),
     /// The next request lacks a value.
@@ -110,7 +103,6 @@ impl<'c> ActiveCheck<'c> {
         only: Option<usize>,
         terms: Terms<'c>,
     ) -> Self {
-        let verdict = Verdict::new(Outcome::Error, Some(Reason::NoAnswer), None);
         let mut check = Self {
             checker,
             module,
@@ -121,13 +113,13 @@ impl<'c> ActiveCheck<'c> {
             searches: Searches::default(),
             jar: CookieJar::default(),
             saved: Saved::new(),
-            answered_in: Duration::ZERO,
-            requests: 0,
-            bytes_read: 0,
-            pauses: Vec::new(),
-            contacts: Vec::new(),
-            source: Source { number: only.unwrap_or_default(), answers: Vec::new(), stop: None, verdict },
-            earlier: None,
+            report: Box::new(Report::bare(Outcome::Error, Reason::NoAnswer)),
+            source: Source {
+                number: 0,
+                answers: Vec::new(),
+                stop: None,
+                verdict: Verdict::new(Outcome::Error, Some(Reason::NoAnswer), None),
+            },
         };
         let began = Instant::now();
         for (number, probes) in module.sources().into_iter().enumerate() {
@@ -135,38 +127,50 @@ impl<'c> ActiveCheck<'c> {
                 continue;
             }
             let source = check.ask_source(number, probes);
-            if number == check.source.number || source.is_better_than(&check.source) {
-                let replaced = std::mem::replace(&mut check.source, source);
-                check.earlier = replaced.answers.into_iter().flatten().next_back().or(check.earlier);
+            if check.source.answers.is_empty() || source.is_better_than(&check.source) {
+                check.adopt(source);
             }
-            if check.source.verdict.outcome.is_conclusive() {
+            if check.report.outcome.is_conclusive() {
                 break;
             }
         }
-        check.answered_in = began.elapsed();
+        check.report.evidence.answered_in = began.elapsed();
         check
+    }
+
+    /// Makes the verdict of a source that of the check.
+    fn adopt(&mut self, source: Source) {
+        let Report { outcome, reason, evidence, .. } = &mut *self.report;
+        (*outcome, *reason) = (source.verdict.outcome, source.verdict.reason);
+        evidence.matcher.clone_from(&source.verdict.matcher);
+        // Without an answer of its own, the source shows the last one of those before it.
+        if let Some(last) = source.answers.iter().flatten().next_back() {
+            evidence.http_status = Some(last.status);
+            evidence.final_host = last.final_url.host_str().map(str::to_owned);
+        }
+        evidence.circuit = match &source.stop {
+            Some(Stop::Denied(denial)) => denial.end().2,
+            _ => None,
+        };
+        self.source = source;
     }
 
     /// Sends the probes of a source until one of them gets no usable answer, and judges what was received.
     fn ask_source(&mut self, number: usize, probes: Range<usize>) -> Source {
         let mut answers = vec![None; self.module.entry().probes.len()];
-        self.searches.forget_cuts();
         // What an earlier source saved under the same names is not about this one.
         for name in self.module.entry().probes[probes.clone()].iter().flat_map(|probe| probe.save.keys()) {
             self.saved.remove(name);
         }
-        let denial = self.denial(probes.clone());
-        let mut stop = denial.map(Stop::Denied);
-        for probe in probes.filter(|_| denial.is_none()) {
-            let asked = self.fetch(probe).and_then(|(response, is_received)| {
-                answers[probe] = Some(Arc::clone(&response));
-                self.note_answer(probe, &response, is_received)
-            });
-            stop = asked.err();
-            if stop.is_some() {
-                break;
-            }
-        }
+        let asked = match self.denial(probes.clone()) {
+            Some(denial) => Err(Stop::Denied(denial)),
+            None => probes.clone().try_for_each(|probe| {
+                let (response, is_received) = self.fetch(probe)?;
+                let response = answers[probe].insert(response);
+                self.note_answer(probe, response, is_received)
+            }),
+        };
+        let stop = asked.err();
         let verdict = self.verdict(&answers, stop.as_ref());
         if !verdict.outcome.is_conclusive() {
             self.forget_useless_feed(&answers, stop.as_ref());
@@ -176,7 +180,7 @@ impl<'c> ActiveCheck<'c> {
 
     /// Forgets the feed that was read last if it led no further: it may be an error page with the status 200.
     fn forget_useless_feed(&self, answers: &[Option<Arc<Response>>], stop: Option<&Stop>) {
-        let is_of_feed = matches!(stop, None | Some(Stop::Barrier | Stop::Unfilled(_)));
+        let is_of_feed = matches!(stop, None | Some(Stop::Barrier(_) | Stop::Unfilled(_)));
         let last = answers.iter().rposition(Option::is_some).filter(|_| is_of_feed);
         let feed = last.filter(|probe| self.module.entry().probes[*probe].feed.is_some());
         if let Some(request) = feed.and_then(|probe| self.prepare(probe).ok()) {
@@ -194,6 +198,7 @@ impl<'c> ActiveCheck<'c> {
         })
     }
 
+    /// Returns the answer to a probe, and whether it was received for this check.
     fn fetch(&mut self, probe: usize) -> Result<(Arc<Response>, bool), Stop> {
         let request = self.prepare(probe).map_err(Stop::Unfilled)?;
         let keep = self.module.entry().probes[probe].keep();
@@ -201,9 +206,10 @@ impl<'c> ActiveCheck<'c> {
         let access = if is_at_hand { Access::Granted } else { self.access(probe, &request) };
         let host = self.module.host(probe).fixed();
         let (began, mut sent, prober) = (Instant::now(), 0, &*self.checker.prober);
+        let evidence = &mut self.report.evidence;
         let deadline = match access {
             Access::Denied(denial) => return Err(Stop::Denied(denial)),
-            Access::Trial(time) if !has_answer(&self.contacts, host) => {
+            Access::Trial(time) if !has_answer(&evidence.contacts, host) => {
                 self.terms.answer_by.min(began + time)
             }
             Access::Granted | Access::Trial(_) => self.terms.answer_by,
@@ -215,12 +221,12 @@ impl<'c> ActiveCheck<'c> {
                 send(prober, &request, &mut CookieJar::default(), deadline, &mut sent)
             }),
         };
-        self.requests += sent;
+        evidence.requests += sent;
         if sent > 0 {
             let times = [deadline.saturating_duration_since(began), began.elapsed()];
-            let contact = contact(&self.contacts, host, &request, times, answer.as_ref().err());
-            self.contacts.extend(contact);
-            self.bytes_read += answer.as_ref().map_or(0, |response| response.body.len());
+            let contact = contact(&evidence.contacts, host, &request, times, answer.as_ref().err());
+            evidence.contacts.extend(contact);
+            evidence.bytes_read += answer.as_ref().map_or(0, |response| response.body.len());
         }
         answer.map(|response| (response, sent > 0)).map_err(|error| {
             if error == ProbeError::ForbiddenAddress {
@@ -238,7 +244,9 @@ impl<'c> ActiveCheck<'c> {
         let host = self.host(probe).or_else(|| request.url.host_str().map(str::to_owned));
         match host {
             None => Access::Granted,
-            Some(host) if self.pauses.iter().any(|pause| pause.host == host) => Access::Denied(Denial::Pause),
+            Some(host) if self.report.pauses.iter().any(|pause| pause.host == host) => {
+                Access::Denied(Denial::Pause)
+            }
             Some(host) => self.terms.hosts.access(&host),
         }
     }
@@ -270,18 +278,17 @@ impl<'c> ActiveCheck<'c> {
     #[inline(never)]
     fn note_answer(&mut self, probe: usize, response: &Response, is_received: bool) -> Result<(), Stop> {
         let read = self.reading(|| {
-            let answer = Answer::new(response);
-            let mut saved = self.saved.clone();
-            save_one(self.module, probe, &answer, self.values(), &mut saved);
-            (saved, barrier_of(self.module, probe, &answer, &self.values()).is_some())
+            let (answer, mut saved) = (Answer::new(response), self.saved.clone());
+            self.module.entry().probes[probe].save(&answer, self.values(), &mut saved);
+            (saved, barrier_of(self.module, probe, &answer, &self.values()))
         });
-        let is_barrier = read.as_ref().is_ok_and(|(_, is_barrier)| *is_barrier);
         if is_received {
-            let pauses = self.pauses_of(probe, response, is_barrier);
-            self.pauses.extend(pauses);
+            let is_barrier = matches!(read, Ok((_, Some(_))));
+            self.report.pauses.extend(self.pauses_of(probe, response, is_barrier));
         }
-        self.saved = read.map_err(Stop::Unanswered)?.0;
-        if is_barrier { Err(Stop::Barrier) } else { Ok(()) }
+        let (saved, barrier) = read.map_err(Stop::Unanswered)?;
+        self.saved = saved;
+        barrier.map_or(Ok(()), |verdict| Err(Stop::Barrier(verdict)))
     }
 
     /// Returns the pauses that an answer asks for: for the probe's host, and for the host that it was redirected to.
@@ -302,13 +309,17 @@ impl<'c> ActiveCheck<'c> {
     fn verdict(&self, answers: &[Option<Arc<Response>>], stop: Option<&Stop>) -> Verdict {
         let failed = |outcome, reason| Verdict::new(outcome, Some(reason), None);
         let judge = || {
-            let judge = |answers: &Answers<'_>| judge_answers(self.module, answers, &self.values());
-            self.read(answers, judge).unwrap_or_else(|error| failed(Outcome::Skipped, error.reason()))
+            let judge = || judge_answers(self.module, &opened(answers), &self.values());
+            self.reading(judge).unwrap_or_else(|error| failed(Outcome::Skipped, error.reason()))
         };
         match stop {
             _ if self.searches.is_out_of_time() => failed(Outcome::Timeout, Reason::TimeoutRules),
-            None | Some(Stop::Barrier) => judge(),
-            Some(Stop::Denied(denial)) => failed(denial.outcome(), denial.reason()),
+            None => judge(),
+            Some(Stop::Barrier(verdict)) => verdict.clone(),
+            Some(Stop::Denied(denial)) => {
+                let (outcome, reason, _) = denial.end();
+                failed(outcome, reason)
+            }
             Some(Stop::Unanswered(error)) => match error.of_last_hop() {
                 // The time for the answers has ended before the deadline of the check.
                 ProbeError::Timeout(_)
@@ -324,7 +335,9 @@ impl<'c> ActiveCheck<'c> {
                 _ => failed(Outcome::Error, error.reason()),
             },
             Some(Stop::Unfilled(FillError::NoKey)) => failed(Outcome::Skipped, Reason::NeedsKey),
-            Some(Stop::Unfilled(FillError::NoPart | FillError::Unfit)) if self.requests == 0 => {
+            Some(Stop::Unfilled(FillError::NoPart | FillError::Unfit))
+                if self.report.evidence.requests == 0 =>
+            {
                 failed(Outcome::Skipped, Reason::NotAccepted)
             }
             // The answer that lacks the value may match a rule that explains why.
@@ -339,18 +352,7 @@ impl<'c> ActiveCheck<'c> {
     /// # Errors
     /// Returns an error if too many other checks read their answers until the deadline.
     pub(super) fn read_source<T>(&self, read: impl FnOnce(&Answers<'_>) -> T) -> Result<T, ProbeError> {
-        self.read(&self.source.answers, read)
-    }
-
-    fn read<T>(
-        &self,
-        answers: &[Option<Arc<Response>>],
-        read: impl FnOnce(&Answers<'_>) -> T,
-    ) -> Result<T, ProbeError> {
-        self.reading(|| {
-            let wrap = answers.iter().map(|it| it.as_deref().map(Answer::new));
-            read(&Answers::new(wrap.collect()))
-        })
+        self.reading(|| read(&opened(&self.source.answers)))
     }
 
     /// Calls `read`, which parses answers, when it may, and starts the time limit of its searches. `read` must not wait
@@ -369,33 +371,17 @@ impl<'c> ActiveCheck<'c> {
 
     /// Returns whether a request of the source got no usable answer, or an answer is larger than what is read.
     pub(super) fn is_cut(&self) -> bool {
-        // Of other answers, only the part that is needed was requested.
-        let is_read_whole = |probe| self.module.body_limit(probe) >= MAX_BODY_BYTES;
         let mut answers = self.source.answers.iter().enumerate();
         self.source.stop.is_some()
             || answers.any(|(probe, answer)| {
-                answer.as_ref().is_some_and(|answer| answer.truncated) && is_read_whole(probe)
+                // Of other answers, only the part that is needed was requested.
+                answer.as_ref().is_some_and(|answer| answer.truncated) && self.module.reads_body(probe, true)
             })
     }
+}
 
-    /// Returns the evidence of the verdict.
-    pub(super) fn evidence(&self) -> Evidence {
-        let last = self.source.answers.iter().flatten().next_back().or(self.earlier.as_ref());
-        Evidence {
-            http_status: last.map(|response| response.status),
-            final_host: last.and_then(|response| response.final_url.host_str()).map(str::to_owned),
-            matcher: self.source.verdict.matcher.clone(),
-            bytes_read: self.bytes_read,
-            requests: self.requests,
-            answered_in: self.answered_in,
-            contacts: self.contacts.clone(),
-            circuit: match &self.source.stop {
-                Some(Stop::Denied(denial)) => denial.circuit(),
-                _ => None,
-            },
-            ..Evidence::default()
-        }
-    }
+fn opened(answers: &[Option<Arc<Response>>]) -> Answers<'_> {
+    Answers::new(answers.iter().map(|response| response.as_deref().map(Answer::new)).collect())
 }
 
 /// Sends a request. After a connection error it is sent once more, if the deadline has not passed.

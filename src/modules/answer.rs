@@ -7,7 +7,7 @@ use encoding_rs::{Encoding, REPLACEMENT, UTF_8, WINDOWS_1252};
 use serde_json::Value;
 
 use super::digest::Algorithm;
-use super::html::{Page, ScriptKind, Selector};
+use super::html::{Element, Page, ScriptKind, Selector};
 use super::pointer::Pointer;
 use super::probe::{CookieJar, Response};
 use super::script_json::{self, Documents, MAX_COST, without_comment};
@@ -27,8 +27,7 @@ pub(crate) struct Answer<'r> {
     page: OnceCell<Page>,
     visible: OnceCell<String>,
     json_ld: OnceCell<Vec<Value>>,
-    scripts: OnceCell<Documents>,
-    digests: [OnceCell<Value>; 3],
+    scripts: OnceCell<Vec<Value>>,
 }
 
 impl<'r> Answer<'r> {
@@ -42,7 +41,6 @@ impl<'r> Answer<'r> {
             visible: OnceCell::new(),
             json_ld: OnceCell::new(),
             scripts: OnceCell::new(),
-            digests: Default::default(),
         }
     }
 
@@ -66,7 +64,7 @@ impl<'r> Answer<'r> {
     pub(crate) fn json(&self) -> Option<&Value> {
         let read = || {
             let text = strip_guard(self.text());
-            let is_read = !self.is_cut() && script_json::cost(text, MAX_COST) <= MAX_COST;
+            let is_read = !self.is_cut() && script_json::cost(text) <= MAX_COST;
             is_read.then(|| script_json::read(text).map(with_joined_txt)).flatten()
         };
         self.json.get_or_init(read).as_ref()
@@ -75,8 +73,7 @@ impl<'r> Answer<'r> {
     /// Returns whether the body is not read as JSON because that would take too much memory.
     pub(crate) fn is_json_too_large(&self) -> bool {
         let text = strip_guard(self.text());
-        let is_large = || script_json::cost(text, MAX_COST) > MAX_COST;
-        text.starts_with(['{', '[']) && self.json().is_none() && is_large()
+        text.starts_with(['{', '[']) && self.json().is_none() && script_json::cost(text) > MAX_COST
     }
 
     /// Returns the body as HTML.
@@ -92,7 +89,7 @@ impl<'r> Answer<'r> {
     ) -> impl Iterator<Item = String> {
         let page = self.page();
         page.select(selector).into_iter().filter_map(move |element| match attribute {
-            Some(name) => page.attribute(element, name).map(str::to_owned),
+            Some(name) => element.attribute(name).map(str::to_owned),
             None => Some(page.text_of(element)),
         })
     }
@@ -123,7 +120,7 @@ impl<'r> Answer<'r> {
             let mut left = MAX_COST;
             for (_, block) in self.page().scripts().filter(|(kind, _)| *kind == ScriptKind::LinkedData) {
                 let block = without_comment(block);
-                let Some(rest) = left.checked_sub(script_json::cost(block, left)) else { break };
+                let Some(rest) = left.checked_sub(script_json::cost(block)) else { break };
                 left = rest;
                 if let Some(value) = script_json::read(block) {
                     collect_objects(value, &mut objects);
@@ -135,20 +132,16 @@ impl<'r> Answer<'r> {
 
     /// Returns the JSON documents in the page's scripts, in order.
     pub(crate) fn scripts(&self) -> &[Value] {
-        self.documents().list()
-    }
-
-    fn documents(&self) -> &Documents {
         self.scripts.get_or_init(|| {
             let mut documents = Documents::default();
             for (kind, script) in self.page().scripts() {
                 match kind {
                     ScriptKind::LinkedData => {}
-                    ScriptKind::Json => documents.add_json(script),
+                    ScriptKind::Json => documents.add_json(script).unwrap_or_default(),
                     ScriptKind::Code => documents.add_code(script),
                 }
             }
-            documents
+            documents.list
         })
     }
 
@@ -163,9 +156,8 @@ impl<'r> Answer<'r> {
     }
 
     /// Returns a digest of the body as received, or `None` if the body was cut off.
-    pub(crate) fn digest(&self, algorithm: Algorithm) -> Option<&Value> {
-        let make = || algorithm.digest(&self.response.body);
-        (!self.is_cut()).then(|| self.digests[algorithm as usize].get_or_init(make))
+    pub(crate) fn digest(&self, algorithm: Algorithm) -> Option<Value> {
+        (!self.is_cut()).then(|| algorithm.digest(&self.response.body))
     }
 
     /// Returns the value of a cookie that this answer sets. If it sets the cookie several times, the last value counts.
@@ -287,32 +279,22 @@ fn encoding(label: &str) -> Option<&'static Encoding> {
 }
 
 /// Returns the first charset that exists of `<meta charset=…>`, `<meta http-equiv=… content="text/html; charset=…">` or
-/// `<?xml … encoding="…"?>` in the head. Comments and scripts do not count.
+/// `<?xml … encoding="…"?>` at the beginning. As the HTML standard prescribes, a page whose declaration could be read as
+/// ASCII is not UTF-16.
 fn charset_of_page(body: &[u8]) -> Option<&'static Encoding> {
     let head = &body[..body.len().min(CHARSET_REACH_IN_HEAD)];
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();
-    let mut rest = head.as_str();
-    while let Some(at) = rest.find('<') {
-        rest = &rest[at + 1..];
-        if let Some(comment) = rest.strip_prefix("!--") {
-            rest = comment.split_once("-->").map_or("", |(_, after)| after);
-        } else if let Some(name) =
-            ["script", "style", "title"].into_iter().find(|name| rest.starts_with(name))
-        {
-            rest = rest.split_once(&format!("</{name}")).map_or("", |(_, after)| after);
-        } else if rest.starts_with("body") && head.len() - rest.len() > CHARSET_REACH {
-            break;
-        } else if let Some(tag) = rest.strip_prefix("meta") {
-            let tag = tag.split('>').next().unwrap_or_default();
-            let is_other = tag.contains("content") && !tag.contains("http-equiv");
-            let declared = declared(tag, "charset");
-            if declared.is_some() && (!is_other || tag.trim_start().starts_with("charset")) {
-                return declared;
-            }
+    let body = head.get(CHARSET_REACH..).and_then(|rest| rest.find("<body"));
+    let head = &head[..body.map_or(head.len(), |at| CHARSET_REACH + at)];
+    let of_meta = |meta: &Element| match meta.attribute("charset") {
+        Some(label) => encoding(label),
+        None => {
+            declared(meta.attribute("content").filter(|_| meta.attribute("http-equiv").is_some())?, "charset")
         }
-    }
-    let xml = head.trim_start().strip_prefix("<?xml").and_then(|rest| rest.split("?>").next());
-    xml.and_then(|declaration| declared(declaration, "encoding"))
+    };
+    let xml = || head.trim_start().strip_prefix("<?xml")?.split("?>").next();
+    let found = Page::read(head).named("meta").find_map(of_meta).or_else(|| declared(xml()?, "encoding"));
+    found.map(Encoding::output_encoding)
 }
 
 /// Returns the encoding that `key=LABEL` in a tag names.
@@ -320,7 +302,6 @@ fn declared(tag: &str, key: &str) -> Option<&'static Encoding> {
     tag.split(key).skip(1).find_map(|value| {
         let value = value.trim_start().strip_prefix('=')?.trim_start_matches(['"', '\'', ' ']);
         let end = value.find(|c: char| !(c.is_ascii_alphanumeric() || "-_:.".contains(c)));
-        // As the HTML standard prescribes, a page whose declaration could be read as ASCII is not UTF-16.
-        Some(encoding(&value[..end.unwrap_or(value.len())])?.output_encoding())
+        encoding(&value[..end.unwrap_or(value.len())])
     })
 }

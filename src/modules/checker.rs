@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use log::{info, warn};
+use log::warn;
 use parking_lot::{Condvar, Mutex};
 
 use super::control::Controls;
@@ -49,35 +49,22 @@ impl Drop for Permit<'_> {
     }
 }
 
-/// The time after which a fault that was not seen again has ended.
-const OVER_AFTER: Duration = Duration::from_secs(60);
+/// The time after which a fault of this machine is logged again.
+const LOGGED_AGAIN: Duration = Duration::from_secs(60);
 
-/// The current faults of this machine that prevent checks, each with the time and the number of times it was seen. They are
-/// logged when they begin and when they end.
+/// The times at which each fault of this machine that prevents checks was logged last.
 #[derive(Debug, Default)]
-pub(super) struct LocalFaults(Mutex<[Option<(Instant, u64)>; LocalFault::ALL.len()]>);
+pub(super) struct LocalFaults(Mutex<[Option<Instant>; LocalFault::ALL.len()]>);
 
 impl LocalFaults {
-    /// Notes the error of a request, if it is a fault of this machine. Most errors are not.
+    /// Logs the error of a request, if it is a fault of this machine. Most errors are not.
     pub(super) fn note(&self, error: &ProbeError) {
         let ProbeError::Local(fault, why) = error else { return };
-        let now = Instant::now();
-        let mut faults = self.0.lock();
-        let seen = &mut faults[*fault as usize];
-        if seen.is_none() {
+        let logged_at = &mut self.0.lock()[*fault as usize];
+        if logged_at.is_none_or(|at| at.elapsed() >= LOGGED_AGAIN) {
+            *logged_at = Some(Instant::now());
             let reason = fault.reason();
             warn!("this machine cannot make all checks ({why}): their modules end as skipped, {reason}");
-        }
-        *seen = Some((now, seen.map_or(1, |(_, count)| count + 1)));
-    }
-
-    /// Logs the faults that have ended at `now`. It must be called periodically.
-    pub(super) fn sweep(&self, now: Instant) {
-        for (fault, seen) in LocalFault::ALL.into_iter().zip(self.0.lock().iter_mut()) {
-            let over = seen.take_if(|(last, _)| now.saturating_duration_since(*last) >= OVER_AFTER);
-            if let Some((_, count)) = over {
-                info!("{} is over: {count} requests of checks were not made", fault.reason());
-            }
         }
     }
 }
@@ -129,16 +116,15 @@ impl Checker {
 
     /// Removes the verdicts of all control checks, so that the next checks make new ones.
     pub fn forget_verdicts(&self) {
-        self.controls.clear();
+        self.controls.cache.retain(|_, _| false);
     }
 
     /// Removes the expired values of all caches, which contain names of
     /// queried domains. It must be called periodically.
     pub fn evict_expired(&self) {
         let now = Instant::now();
-        self.controls.sweep(now);
-        self.feeds.sweep(now);
-        self.local_faults.sweep(now);
+        self.controls.cache.sweep(now);
+        self.feeds.0.sweep(now);
         self.prober.evict_expired(now);
     }
 }

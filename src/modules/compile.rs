@@ -12,10 +12,9 @@ use super::definition::{
 };
 use super::mistake::Mistake;
 use super::module::Module;
-use super::pattern::Piece;
-use super::plan::is_reserved;
+use super::pattern::{Piece, WholeRegex};
+use super::plan::{is_reserved, mark};
 use super::query::{Query, SearchType};
-use super::render;
 use super::template::{Template, Variable};
 
 /// The error message for `final_url:` or `absolute_url` if the address contains a key.
@@ -135,7 +134,7 @@ impl<'e> Check<'e> {
         ] {
             self.refuse_if(is_wrong, at, message);
         }
-        if let Some(Err(message)) = module.accepts().map(|(regex, pattern)| regex.check(pattern)) {
+        if let Some(Err(message)) = module.accepts.as_ref().map(WholeRegex::check) {
             return self.add("accepts", &message);
         }
         for (index, known) in entry.known.iter().enumerate() {
@@ -430,17 +429,9 @@ impl<'e> Check<'e> {
         self.refuse_if(!is_asked, "", message);
         // The answer to HEAD has no body.
         let all_head = entry.probes.iter().all(|probe| probe.method == Method::Head);
-        for (index, probe) in entry.probes.iter().enumerate().filter(|(_, it)| it.method == Method::Head) {
-            let is_here = |at: Option<usize>| at == Some(index) || (at.is_none() && all_head);
-            let reads_body =
-                entry.rules().any(|(.., it)| it.condition_kinds().reads_body && is_here(it.probe))
-                    || probe.save.values().any(|extractor| extractor.body_need().is_some())
-                    || entry.results.iter().any(|list| list.each.source.reads_body() && is_here(list.probe))
-                    || entry
-                        .extractors()
-                        .any(|(at, is_in_list, it)| !is_in_list && it.body_need().is_some() && is_here(at));
+        for (index, _) in entry.probes.iter().enumerate().filter(|(_, it)| it.method == Method::Head) {
             let message = "HEAD has no body, but a rule or an extractor reads it; use GET";
-            self.refuse_if(reads_body, &format!("probes[{index}].method"), message);
+            self.refuse_if(module.reads_body(index, all_head), &format!("probes[{index}].method"), message);
         }
         let used = module.keys();
         for (index, need) in entry.needs.iter().enumerate() {
@@ -456,8 +447,48 @@ impl<'e> Check<'e> {
                 entry.extractors().any(|(at, _, extractor)| extractor.tells_address() && is_here(at));
             self.refuse_if(is_told, &format!("probes[{index}].url"), KEY_IS_TOLD);
         }
-        for (at, message) in render::contradictions(entry) {
-            self.add(&at, message);
+        if module.is_premium() {
+            self.browser();
+        }
+    }
+
+    /// Notes what is not allowed with a browser, and what a browser needs.
+    fn browser(&mut self) {
+        let entry = self.entry;
+        let is_other = entry.search_type != SearchType::Username;
+        self.refuse_if(is_other, "probes", "`\"via\": \"browser\"` is for username modules only");
+        let message = "it is empty; a browser needs a rule for missing accounts";
+        self.refuse_if(entry.miss.is_empty(), "miss", message);
+        let message = "a browser's hit is always confirmed; leave it out";
+        self.refuse_if(entry.control == Some(false), "control", message);
+        let drawn = |index: usize| entry.probes[index].via == Via::Browser;
+        for (index, probe) in entry.probes.iter().enumerate().filter(|(index, _)| drawn(*index)) {
+            let message = "a browser opens pages: method GET, no body";
+            let is_sent = probe.method != Method::Get || probe.has_body();
+            self.refuse_if(is_sent, &format!("probes[{index}].via"), message);
+            let message = "a browser sends headers of its own; leave them out";
+            self.refuse_if(!probe.headers.is_empty(), &format!("probes[{index}].headers"), message);
+        }
+        let is_drawn = |at: Option<usize>| at.map_or((0..entry.probes.len()).any(drawn), drawn);
+        for (list, index, rule) in entry.rules().filter(|(.., rule)| is_drawn(rule.probe)) {
+            // A browser reports only a document and its address.
+            let absent = [
+                ("status", !rule.status.is_empty()),
+                ("header", !rule.header.is_empty()),
+                ("no_header", !rule.no_header.is_empty()),
+                ("json", !rule.json.is_empty()),
+                ("body_is", rule.body_is.is_some()),
+            ];
+            for (field, is_asked) in absent {
+                let message = "a browser does not provide it; use `css`, `text`, `title` or `final_url`";
+                self.refuse_if(is_asked, &format!("{list}[{index}].{field}"), message);
+            }
+            // Something that is absent may only be not drawn yet, and a page is judged even if none of its marks appeared.
+            let is_unmarked = list != "barrier" && mark(rule, |text| Some(text.to_string())).is_none();
+            let message = "nothing in it shows a browser that the page is drawn; ask for `css`, `text`, `title`, `words` \
+                           or `final_url`";
+            let is_unmarked = is_unmarked && !absent.iter().any(|(_, is_asked)| *is_asked);
+            self.refuse_if(is_unmarked, &format!("{list}[{index}]"), message);
         }
     }
 }

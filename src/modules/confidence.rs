@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::control_check::ControlVerdict;
 use super::definition::{ConditionKinds, Matcher};
 use super::module::Module;
 
@@ -22,17 +23,6 @@ pub enum Strength {
     EchoInText,
     /// The API's answer repeats the queried name.
     EchoInJson,
-}
-
-/// The result of the control check of a hit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Control {
-    /// No control check was made.
-    NotMade,
-    /// The made-up name was a miss.
-    Passed,
-    /// The control check came to no conclusion.
-    Shaky,
 }
 
 impl Strength {
@@ -85,12 +75,13 @@ impl Strength {
     }
 }
 
-/// Returns the confidence of a hit, from 0.0 to 1.0 with two decimals.
-pub(crate) fn confidence(strength: Strength, control: Control) -> f64 {
+/// Returns the confidence of a hit, from 0.0 to 1.0 with two decimals. `control` is the verdict of its control check, if one
+/// was made.
+pub(crate) fn confidence(strength: Strength, control: Option<ControlVerdict>) -> f64 {
     let shift = match control {
-        Control::NotMade => 0.0,
-        Control::Passed => 0.08,
-        Control::Shaky => -0.15,
+        None => 0.0,
+        Some(ControlVerdict::Passed) => 0.08,
+        Some(_) => -0.15,
     };
     ((strength.base() + shift) * 100.0).round() / 100.0
 }

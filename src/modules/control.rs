@@ -118,28 +118,13 @@ impl Direction {
 #[derive(Debug)]
 pub(crate) struct Controls {
     ttl: Duration,
-    cache: Cache<Key, ControlResult>,
+    pub(super) cache: Cache<Key, ControlResult>,
 }
 
 impl Controls {
     /// Creates a cache that keeps verdicts for `ttl`; none are kept if it is zero.
     pub(crate) fn new(ttl: Duration) -> Self {
         Self { ttl, cache: Cache::new(Bounds { entries: MAX_ENTRIES, weight: MAX_BYTES }) }
-    }
-
-    /// Removes the verdict for `key`, so that the next control check sends a request.
-    pub(crate) fn forget(&self, key: &Key) {
-        self.cache.remove(key);
-    }
-
-    /// Removes all verdicts.
-    pub(crate) fn clear(&self) {
-        self.cache.retain(|_, _| false);
-    }
-
-    /// Removes the verdicts that have expired at `now`.
-    pub(crate) fn sweep(&self, now: Instant) {
-        self.cache.sweep(now);
     }
 
     /// Returns whether a verdict for `key` that a check begun at `since` may use is cached, or any is being obtained.
@@ -321,43 +306,5 @@ impl Form {
             _ => random.pick(if index < letters { LETTERS } else { DIGITS }),
         });
         name.collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn controls() -> Controls {
-        Controls::new(Duration::from_secs(3600))
-    }
-
-    fn key() -> Key {
-        (Direction::MadeUp, "a".into(), 0, None)
-    }
-
-    fn soon() -> Instant {
-        Instant::now() + Duration::from_secs(60)
-    }
-
-    #[test]
-    fn waiting_ends_at_the_deadline() {
-        let controls = controls();
-        let verdict = controls.verdict(&key(), None, soon(), || {
-            // Another check asks while this one is running, and has no time left.
-            let second = controls.verdict(&key(), None, Instant::now(), || unreachable!());
-            assert_eq!(second.verdict, ControlVerdict::Unclear);
-            ControlVerdict::Passed.into()
-        });
-        assert_eq!(verdict.verdict, ControlVerdict::Passed);
-    }
-
-    #[test]
-    fn a_verdict_without_enough_time_is_not_shared() {
-        let controls = controls();
-        let verdict = |found: ControlVerdict| controls.verdict(&key(), None, soon(), || found.into()).verdict;
-        assert_eq!(verdict(ControlVerdict::OutOfTime), ControlVerdict::OutOfTime);
-        assert_eq!(verdict(ControlVerdict::Unclear), ControlVerdict::Unclear);
-        assert_eq!(verdict(ControlVerdict::Failed), ControlVerdict::Unclear, "for a minute");
     }
 }

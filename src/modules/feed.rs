@@ -19,7 +19,7 @@ pub(crate) type Fetched = Result<Arc<Response>, ProbeError>;
 
 /// All feeds of the process, by the addresses and headers of their requests. These may contain an operator's key and are
 /// never shown.
-pub(crate) struct Feeds(Cache<Key, (Instant, Fetched)>);
+pub(crate) struct Feeds(pub(super) Cache<Key, (Instant, Fetched)>);
 
 type Key = (String, Vec<(String, String)>);
 
@@ -30,11 +30,6 @@ fn key(request: &Request) -> Key {
 impl Feeds {
     pub(crate) fn new() -> Self {
         Self(Cache::new(BOUNDS))
-    }
-
-    /// Removes the feeds that have expired at `now`.
-    pub(crate) fn sweep(&self, now: Instant) {
-        self.0.sweep(now);
     }
 
     /// Forgets a feed that turned out to be none, unless it was fetched just now.

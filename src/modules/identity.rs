@@ -10,38 +10,28 @@ use url::Url;
 
 use super::answer::Answer;
 use super::barrier::{final_target, leads_to_login, names_in_address, segments};
+use super::reason::Reason;
 use super::tables;
 use super::template::Values;
 use super::text::{holds_word, same_name};
 use crate::base::encoding::percent_decode_lossy;
 
-/// A reason to reject a hit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rejection {
-    /// The page belongs to another account.
-    OtherAccount,
-    /// The request ended at the site's front page.
-    FrontPage,
-    /// The request ended at a sign-in page.
-    LoginPage,
-}
-
 /// Returns the reason to reject a hit at `asked` that the final address of the answer gives.
-pub(crate) fn by_address(asked: &Url, answer: &Answer<'_>, values: &Values<'_>) -> Option<Rejection> {
+pub(crate) fn by_address(asked: &Url, answer: &Answer<'_>, values: &Values<'_>) -> Option<Reason> {
     let name = values.name;
     let final_target = final_target(answer.response);
     if is_same(asked, &final_target) {
         return None;
     }
     if leads_to_login(&final_target, asked, &names_in_address(values.query, name)) {
-        return Some(Rejection::LoginPage);
+        return Some(Reason::LoginWall);
     }
     let is_led_home =
         is_front(&final_target) && !is_front(asked) && shows(asked, name) && !shows(&final_target, name);
     if is_led_home {
-        return Some(Rejection::FrontPage);
+        return Some(Reason::FrontPage);
     }
-    names_another(asked, &final_target, name).then_some(Rejection::OtherAccount)
+    names_another(asked, &final_target, name).then_some(Reason::OtherAccount)
 }
 
 /// Returns whether the page names another account as its owner than the one requested at `asked`.
@@ -55,7 +45,7 @@ pub(crate) fn by_page(asked: &Url, answer: &Answer<'_>, values: &Values<'_>) -> 
     if titles.into_iter().any(|title| holds_word(title, values.name, |c, _| c.is_alphanumeric())) {
         return false;
     }
-    let named = page.canonical.as_deref().into_iter().chain(page.metas("og:url"));
+    let named = page.canonical().into_iter().chain(page.metas("og:url"));
     let base = &answer.response.final_url;
     named
         .filter_map(|text| base.join(text.trim()).ok())

@@ -40,7 +40,6 @@
 //! | `plan` | the requests of probes |
 //! | `pointer` | JSON pointers |
 //! | `public_suffix` | the Public Suffix List |
-//! | `render` | the marks that a browser waits for |
 //! | `script_json` | JSON from sites and in their scripts |
 //! | `tables` | the tables beside the catalogue |
 //! | `template` | templates, with escaping by position |
@@ -85,7 +84,6 @@ pub mod profile_index;
 mod public_suffix;
 pub mod query;
 pub mod reason;
-mod render;
 pub mod rules_version;
 pub mod sample;
 mod script_json;

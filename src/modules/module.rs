@@ -17,7 +17,8 @@ use super::template::{Host, Saved, Template, Values, Variable};
 pub struct Module {
     entry: Entry,
     id: Arc<str>,
-    accepts: WholeRegex,
+    /// The regex that the whole normal form must match.
+    pub(super) accepts: Option<WholeRegex>,
     /// The host of each probe.
     hosts: Vec<Host>,
     rules: OnceLock<RulesVersion>,
@@ -49,7 +50,7 @@ impl Module {
         let is_ascii = entry.search_type != SearchType::Username || entry.scripts == Scripts::Ascii;
         Self {
             id: entry.id.as_str().into(),
-            accepts: WholeRegex::new(is_ascii),
+            accepts: entry.accepts.as_deref().map(|pattern| WholeRegex::new(pattern, is_ascii)),
             hosts: entry.probes.iter().map(|probe| probe.url.host()).collect(),
             rules: OnceLock::new(),
             entry,
@@ -59,11 +60,6 @@ impl Module {
     /// Returns an enabled copy of the module.
     pub(crate) fn to_enabled(&self) -> Self {
         Self::new(self.entry.to_enabled())
-    }
-
-    /// Returns the regex that the whole normal form must match.
-    pub(super) fn accepts(&self) -> Option<(&WholeRegex, &str)> {
-        self.entry.accepts.as_deref().map(|pattern| (&self.accepts, pattern))
     }
 
     /// Returns the host of a probe.
@@ -179,8 +175,7 @@ impl Module {
             return Some(Reason::OtherDomain);
         }
         let name = self.name_of(query);
-        let is_accepted =
-            !name.is_empty() && self.accepts().is_none_or(|(regex, pattern)| regex.is_match(pattern, &name));
+        let is_accepted = !name.is_empty() && self.accepts.as_ref().is_none_or(|regex| regex.is_match(&name));
         (!is_accepted).then_some(Reason::NotAccepted)
     }
 

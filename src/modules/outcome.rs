@@ -89,22 +89,6 @@ impl Outcome {
     pub fn is_failure(self) -> bool {
         !self.is_conclusive() && self != Self::Skipped
     }
-
-    /// Returns the outcome as which a module's health counts this one, or `None` if it says nothing about the module.
-    ///
-    /// The stored tallies have a place for each outcome of [`Self::ALL`]. A new outcome needs a migration of them.
-    pub fn health_outcome(self) -> Option<Self> {
-        match self {
-            Self::Hit
-            | Self::Miss
-            | Self::Blocked
-            | Self::RateLimited
-            | Self::Timeout
-            | Self::Error
-            | Self::Unreliable => Some(self),
-            Self::Skipped => None,
-        }
-    }
 }
 
 impl fmt::Display for Outcome {
@@ -114,6 +98,8 @@ impl fmt::Display for Outcome {
 }
 
 /// One value for each outcome, such as a count.
+///
+/// Stored tallies have a place for each outcome of [`Outcome::ALL`]. A new outcome needs a migration of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByOutcome<T>([T; Outcome::ALL.len()]);
 

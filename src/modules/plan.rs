@@ -6,19 +6,17 @@ use percent_encoding::{CONTROLS, utf8_percent_encode};
 use url::Url;
 use url::form_urlencoded::Serializer;
 
+use super::answer::Answer;
 use super::barrier::BARRIER_REACH;
-use super::definition::{JsonBody, Method, Probe, kept};
+use super::definition::{CssRule, JsonBody, Matcher, Method, Probe, Via, kept};
 use super::extract::Reading;
 use super::feed::MAX_FEED_BYTES;
 use super::module::Module;
-use super::probe::{MAX_BODY_BYTES, OF_THE_CONNECTION, Request, Trace};
-use super::render;
+use super::probe::{MAX_BODY_BYTES, Mark, OF_THE_CONNECTION, Request, Trace};
 use super::template::{FillError, Saved, Template, Values, Variable};
 
 /// The maximum number of redirects that are followed if `follow` is set.
 const MAX_REDIRECTS: u8 = 5;
-/// The bytes that are read if only the title and the `<meta>` elements are needed.
-const HEAD_REACH: usize = 256 * 1024;
 
 /// Returns whether an entry cannot set a header, because the program does. `name` is in lower case.
 pub(super) fn is_reserved(name: &str) -> bool {
@@ -52,10 +50,11 @@ impl Probe {
         Url::parse(&self.url.fill(values).ok()?).ok()
     }
 
-    /// Saves values from the response of this probe.
-    pub(crate) fn save(&self, reading: &Reading<'_, '_>, saved: &mut Saved) {
+    /// Saves values from the response of this probe. `values` have those that earlier probes saved.
+    pub(crate) fn save(&self, answer: &Answer<'_>, values: Values<'_>, saved: &mut Saved) {
+        let reading = Reading { answer: Some(answer), values, item: None };
         for (name, extractor) in &self.save {
-            saved.extend(extractor.saved(reading).map(|value| (name.clone(), value)));
+            saved.extend(extractor.saved(&reading).map(|value| (name.clone(), value)));
         }
     }
 
@@ -128,33 +127,36 @@ impl Module {
             body,
             max_redirects: if probe.follows() { MAX_REDIRECTS } else { 0 },
             body_limit: self.body_limit(index),
-            marks: render::marks(self.entry(), index, values),
+            marks: self.marks(index, values),
             trace,
         })
     }
 
     /// Returns the number of bytes that the module needs from the answer to a probe.
     pub(crate) fn body_limit(&self, index: usize) -> usize {
-        let (entry, probe) = (self.entry(), &self.entry().probes[index]);
-        if probe.method == Method::Head {
-            return 0;
+        match &self.entry().probes[index] {
+            Probe { method: Method::Head, .. } => 0,
+            Probe { feed: Some(_), .. } => MAX_FEED_BYTES,
+            _ if self.reads_body(index, true) => MAX_BODY_BYTES,
+            _ => BARRIER_REACH,
         }
-        if probe.feed.is_some() {
-            return MAX_FEED_BYTES;
-        }
-        let is_here = |at: Option<usize>| at.is_none_or(|at| at == index);
-        if self.rules_on(index).any(|rule| rule.condition_kinds().reads_body)
+    }
+
+    /// Returns whether a rule or an extractor reads the body of the answer to a probe. `may_be_last` says whether those for
+    /// the last answer count.
+    pub(super) fn reads_body(&self, index: usize, may_be_last: bool) -> bool {
+        let entry = self.entry();
+        let is_here = |at: Option<usize>| at.map_or(may_be_last, |at| at == index);
+        entry.rules().any(|(.., rule)| rule.condition_kinds().reads_body && is_here(rule.probe))
+            || entry.probes[index].save.values().any(|extractor| extractor.reads_body())
             || entry.results.iter().any(|list| list.each.source.reads_body() && is_here(list.probe))
-        {
-            return MAX_BODY_BYTES;
-        }
-        let results = entry.extractors().filter(|(at, is_in_list, _)| !is_in_list && is_here(*at));
-        let needs = results.map(|(.., extractor)| extractor).chain(probe.save.values());
-        let needs = needs.filter_map(|extractor| extractor.body_need());
-        needs
-            .map(|head_only| if head_only { HEAD_REACH } else { MAX_BODY_BYTES })
-            .max()
-            .unwrap_or(BARRIER_REACH)
+            || entry.extractors().any(|(at, is_in_list, it)| !is_in_list && it.reads_body() && is_here(at))
+    }
+
+    /// Returns the marks of which a browser waits for one: those of the rules about the answer to a probe.
+    fn marks(&self, index: usize, values: &Values<'_>) -> Vec<Mark> {
+        let rules = self.rules_on(index).filter(|_| self.entry().probes[index].via == Via::Browser);
+        rules.filter_map(|rule| mark(rule, |text| text.fill(values).ok())).collect()
     }
 
     /// Returns whether rules read the answer to a probe as JSON.
@@ -162,5 +164,31 @@ impl Module {
         let saves = self.entry().probes[index].save.values();
         saves.flat_map(|extractor| extractor.sources()).any(|source| source.starts_with("json:"))
             || self.rules_on(index).any(|rule| rule.condition_kinds().json)
+    }
+}
+
+/// Makes a mark of its text.
+type Kind = fn(String) -> Mark;
+
+/// Returns the mark of a page on which this rule holds. `filled` fills a template.
+pub(super) fn mark(rule: &Matcher, filled: impl Fn(&Template) -> Option<String>) -> Option<Mark> {
+    // An element that all pages have tells nothing.
+    let is_telling =
+        |css: &&CssRule| css.exists && !["title", "head", "body", "html", "*"].contains(&css.select.trim());
+    if let Some(css) = rule.css.iter().find(is_telling) {
+        return Some(Mark::Css(css.select.to_string()));
+    }
+    let longest = |texts: &[Template]| texts.iter().max_by_key(|text| text.len()).cloned();
+    let texts: [(Kind, Option<Template>); 4] = [
+        (Mark::Text, longest(&rule.text)),
+        (Mark::TitleIs, rule.title_is.clone()),
+        (Mark::Title, rule.title.clone()),
+        (Mark::Source, longest(&rule.words)),
+    ];
+    // Marks are compared with case.
+    let mut texts = texts.into_iter().filter(|_| !rule.ignore_case);
+    match texts.find_map(|(kind, text)| Some((kind, text?))) {
+        Some((kind, text)) => filled(&text).map(kind),
+        None => filled(rule.final_url.as_ref()?.template()).map(Mark::Url),
     }
 }

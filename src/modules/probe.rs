@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
+use serde::Serialize;
 
 use super::definition::{Method, Via};
 use super::reason::Reason;
@@ -39,7 +40,8 @@ pub struct Request {
 }
 
 /// A property by which a browser recognizes that a page is ready. Texts are compared with case.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Mark {
     /// An element that this selector finds. Browsers must interpret the selector in the same way.
     Css(String),
@@ -52,7 +54,7 @@ pub enum Mark {
     Title(String),
     /// The whole title of the page, with runs of white space made one space.
     TitleIs(String),
-    /// A text that is part of the final address.
+    /// A regex that is found in the final address. One that browsers do not understand is found nowhere.
     Url(String),
 }
 

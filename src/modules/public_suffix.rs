@@ -18,20 +18,10 @@ pub(super) enum Section {
     Private,
 }
 
-/// What the list says of a name.
-#[derive(Default)]
-struct Rules {
-    /// The name is a suffix.
-    itself: Option<Section>,
-    /// Every name with one more label is a suffix: `*.ck`.
-    below: Option<Section>,
-    /// The name is none, although those beside it are: `!www.ck`.
-    not: Option<Section>,
-}
-
-/// The rules by their names in the form of the DNS.
-static RULES: LazyLock<HashMap<Cow<'static, str>, Rules>> = LazyLock::new(|| {
-    let (mut section, mut all) = (Section::Icann, HashMap::<_, Rules>::new());
+/// The rules in the form of the DNS. That `*.ck` is a suffix means every name below `ck`, and `!www.ck` that this one is
+/// none.
+static RULES: LazyLock<HashMap<Cow<'static, str>, Section>> = LazyLock::new(|| {
+    let (mut section, mut rules) = (Section::Icann, HashMap::new());
     for line in LIST.lines().map(str::trim) {
         if line == BEGIN_PRIVATE {
             section = Section::Private;
@@ -39,21 +29,13 @@ static RULES: LazyLock<HashMap<Cow<'static, str>, Rules>> = LazyLock::new(|| {
         if line.is_empty() || line.starts_with("//") {
             continue;
         }
-        let name = line.trim_start_matches("*.").trim_start_matches('!');
-        let ascii = if name.is_ascii() {
-            name.into()
-        } else {
-            idna::domain_to_ascii(name).unwrap_or_default().into()
+        let rule = match line.is_ascii() {
+            true => line.into(),
+            false => idna::domain_to_ascii(line).unwrap_or_default().into(),
         };
-        let rules = all.entry(ascii).or_default();
-        let rule = match line.as_bytes()[0] {
-            b'*' => &mut rules.below,
-            b'!' => &mut rules.not,
-            _ => &mut rules.itself,
-        };
-        *rule = Some(section);
+        rules.insert(rule, section);
     }
-    all
+    rules
 });
 
 /// The end of a domain name under which names are registered.
@@ -70,17 +52,16 @@ impl<'a> PublicSuffix<'a> {
         let mut name = domain.strip_suffix('.').unwrap_or(domain);
         // The longest rule that fits.
         loop {
-            let rules = RULES.get(name);
             let Some((_, parent)) = name.split_once('.') else {
-                let section = rules.and_then(|rules| rules.itself);
+                let section = RULES.get(name).copied();
                 return (!name.is_empty()).then_some(Self { name, section });
             };
-            if let Some(section) = rules.and_then(|rules| rules.not) {
-                return Some(Self { name: parent, section: Some(section) });
+            if let section @ Some(_) = RULES.get(&*format!("!{name}")).copied() {
+                return Some(Self { name: parent, section });
             }
-            let below = || RULES.get(parent).and_then(|rules| rules.below);
-            if let Some(section) = rules.and_then(|rules| rules.itself).or_else(below) {
-                return Some(Self { name, section: Some(section) });
+            let below = || RULES.get(&*format!("*.{parent}"));
+            if let section @ Some(_) = RULES.get(name).or_else(below).copied() {
+                return Some(Self { name, section });
             }
             name = parent;
         }

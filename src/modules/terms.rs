@@ -40,29 +40,13 @@ pub enum Denial {
 }
 
 impl Denial {
-    /// Returns the outcome of a check that is not made because of this.
-    pub fn outcome(self) -> Outcome {
+    /// Returns the outcome and the reason of a check that is not made because of this, with the open circuit if that is the
+    /// reason.
+    pub fn end(self) -> (Outcome, Reason, Option<OpenCircuit>) {
         match self {
-            Self::Pause => Outcome::RateLimited,
-            Self::Circuit(outcome, _) => outcome,
-            Self::Quarantine(_) => Outcome::Unreliable,
-        }
-    }
-
-    /// Returns the reason of a check that is not made because of this.
-    pub fn reason(self) -> Reason {
-        match self {
-            Self::Pause => Reason::RetryAfter,
-            Self::Circuit(..) => Reason::CircuitOpen,
-            Self::Quarantine(_) => Reason::Quarantined,
-        }
-    }
-
-    /// Returns the open circuit, if that is the reason.
-    pub fn circuit(self) -> Option<OpenCircuit> {
-        match self {
-            Self::Pause => None,
-            Self::Circuit(_, circuit) | Self::Quarantine(circuit) => Some(circuit),
+            Self::Pause => (Outcome::RateLimited, Reason::RetryAfter, None),
+            Self::Circuit(outcome, circuit) => (outcome, Reason::CircuitOpen, Some(circuit)),
+            Self::Quarantine(circuit) => (Outcome::Unreliable, Reason::Quarantined, Some(circuit)),
         }
     }
 }
@@ -130,20 +114,5 @@ impl From<Instant> for Terms<'_> {
     fn from(deadline: Instant) -> Self {
         let since = Instant::now();
         Self { since, answer_by: deadline, deadline, ceiling: deadline, hosts: &AnyHost, trial: None }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_control_check_has_its_own_time_up_to_the_ceiling() {
-        let now = Instant::now();
-        let at = |secs| now + Duration::from_secs(secs);
-        for (deadline, ceiling, want) in [(10, 60, 10), (1, 60, 3), (1, 2, 2), (1, 1, 1)] {
-            let terms = Terms { ceiling: at(ceiling), ..Terms::from(at(deadline)) };
-            assert_eq!(terms.of_control(now, CONTROL_TIME).deadline, at(want), "{deadline} {ceiling}");
-        }
     }
 }

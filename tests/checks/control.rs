@@ -1,5 +1,9 @@
 //! Control checks: their names, their time, and the confidence that follows.
 
+use sightline::modules::control_check::{ControlVerdict, Direction};
+use sightline::modules::outcome::OpenCircuit;
+use sightline::modules::terms::ModuleTrial;
+
 use super::*;
 
 #[test]
@@ -115,5 +119,87 @@ fn confidence_follows_the_evidence() {
         let confidence = report.findings[0].confidence;
         assert!(confidence > last && confidence < 1.0, "{hit}: {confidence}");
         last = confidence;
+    }
+}
+
+/// Checks `bob` with a module in quarantine, which failed this direction.
+fn check_in_trial(bench: &Bench, module: &Module, direction: Direction) -> Report {
+    let at = |text: &str| text.parse().unwrap();
+    let times =
+        OpenCircuit { open_since: at("2026-05-06T14:05:06Z"), next_try_at: at("2026-05-06T14:15:06Z") };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let trial = Some(ModuleTrial { direction, times });
+    let report = bench.checker.check(module, &username("bob"), Terms { trial, ..Terms::from(deadline) });
+    let is_told = report.evidence.circuit == Some(times);
+    assert_eq!(is_told, report.outcome == Outcome::Unreliable, "{report:?}");
+    *report
+}
+
+fn ends(report: &Report) -> (Outcome, Option<&str>, Vec<ControlVerdict>) {
+    let verdicts = report.evidence.controls.iter().map(|control| control.verdict).collect();
+    (report.outcome, report.reason.map(Reason::as_str), verdicts)
+}
+
+#[test]
+fn a_trial_makes_its_control_check_again_and_a_changed_entry_may_need_none() {
+    let bench = Bench::new(only_bob);
+    let site = module(&json!({}));
+    assert_eq!(bench.check(&site, &username("bob")).outcome, Outcome::Hit);
+    assert_eq!(check_in_trial(&bench, &site, Direction::MadeUp).evidence.requests, 2, "no cached verdict");
+    let report = check_in_trial(&bench, &module(&json!({"control": false})), Direction::MadeUp);
+    assert_eq!(ends(&report), (Outcome::Hit, None, vec![ControlVerdict::Passed]));
+    assert_eq!(report.evidence.requests, 1);
+}
+
+#[test]
+fn a_control_check_at_the_queried_domain_says_nothing_about_the_module() {
+    let bench = Bench::new(|_| Ok(respond(200, &[], "page")));
+    let email = module(&json!({"type": "email", "probes": [{"url": "https://site.example/?q={query}"}]}));
+    let report = bench.check(&email, &Query::parse(SearchType::Email, "bob@example.org").unwrap());
+    assert_eq!(ends(&report), (Outcome::Unreliable, Some("control_hit"), vec![]));
+    let report = bench.check(&module(&json!({})), &username("bob"));
+    assert_eq!(ends(&report), (Outcome::Unreliable, Some("control_hit"), vec![ControlVerdict::Failed]));
+}
+
+#[test]
+fn only_the_own_probes_of_a_check_end_early_and_count_for_its_latency() {
+    let asked_at = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&asked_at);
+    let bench = Bench::new(move |request| {
+        noted.lock().push(Instant::now());
+        if request.trace.control {
+            // This simulates a slow answer. Nothing waits for it.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        only_bob(request)
+    });
+    let (site, bob, began) = (module(&json!({})), username("bob"), Instant::now());
+    let report = bench.check(&site, &bob);
+    assert_eq!(report.outcome, Outcome::Hit);
+    assert!(began + report.evidence.answered_in <= asked_at.lock()[1], "the control check counts");
+    let answer_by = Instant::now();
+    let early = Terms { answer_by, ..Terms::from(answer_by + Duration::from_secs(60)) };
+    for (terms, reason) in [(early, "learnt_deadline"), (Terms::from(answer_by), "timeout_connect")] {
+        let report = bench.checker.check(&site, &bob, terms);
+        assert_eq!((report.outcome, report.reason.map(Reason::as_str)), (Outcome::Timeout, Some(reason)));
+    }
+}
+
+#[test]
+fn an_early_control_check_spares_that_of_a_hit_unless_it_failed() {
+    let all = |_: &Request| Ok(respond(200, &[], "page"));
+    let (site, bob) = (module(&json!({})), username("bob"));
+    for (bench, fails) in [(Bench::new(only_bob), false), (Bench::new(all), true)] {
+        let (checker, terms) = (&bench.checker, Terms::from(Instant::now() + Duration::from_secs(60)));
+        assert!(checker.needs_control(&site, &bob, terms.since));
+        let (evidence, pauses) = checker.control_early(&site, &bob, terms);
+        assert_eq!((evidence.requests, pauses.len()), (1, 0));
+        assert_eq!(checker.needs_control(&site, &bob, terms.since), fails);
+        assert!(checker.needs_control(&site, &bob, Instant::now()), "a later check needs its own");
+        let report = checker.check(&site, &bob, terms);
+        let want = if fails { (Outcome::Unreliable, 2) } else { (Outcome::Hit, 1) };
+        assert_eq!((report.outcome, report.evidence.requests), want);
+        let (evidence, _) = checker.control_early(&site, &bob, Terms { since: Instant::now(), ..terms });
+        assert_eq!(evidence.requests, u32::from(!fails), "a failure is known for a minute");
     }
 }

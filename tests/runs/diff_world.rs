@@ -195,7 +195,7 @@ impl World {
         }
         let is_hit = report.status == Outcome::Hit;
         report.rules =
-            Some(if is_fallback && is_hit { format!("{digest}.1") } else { digest }.parse().unwrap());
+            Some(if is_fallback && is_hit { format!("{digest}.1") } else { digest }.try_into().unwrap());
         (report, found)
     }
 

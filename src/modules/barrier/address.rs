@@ -2,21 +2,15 @@
 
 use url::Url;
 
-use super::list::{Barrier, LIST};
+use super::list::LIST;
 use crate::base::encoding::percent_decode_lossy;
 use crate::modules::probe::Response;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::reason::Reason;
 
-/// Returns the barrier at the address of a response or of its redirect. `asked` is the address of the
-/// request, if it is known, and `names` are the forms of the query in it. `is_told` returns whether the module itself
-/// has a rule for a redirect to a sign-in page.
-pub(super) fn find(
-    response: &Response,
-    asked: Option<&Url>,
-    names: &[String],
-    is_told: impl Fn() -> bool,
-) -> Option<Barrier> {
+/// Returns the barrier at the address of a response or of its redirect. `asked` is the address of the request, if it is
+/// known, and `names` are the forms of the query in it.
+pub(super) fn find(response: &Response, asked: Option<&Url>, names: &[String]) -> Option<Reason> {
     let target = final_target(response);
     let asked = asked.or(is_redirect(response).then_some(&response.final_url));
     let known = asked.map(segments);
@@ -25,8 +19,6 @@ pub(super) fn find(
         let known = known.as_deref().map(|known| if asked == Some(url) { &[] } else { known });
         barrier_at(host, path, known)
     })
-    .filter(|name| *name != Reason::LoginWall || !is_told())
-    .map(Barrier::block)
 }
 
 /// Returns the barrier that a host and a path indicate. `known` are path segments that indicate nothing; without them,

@@ -14,14 +14,17 @@ use url::Url;
 
 use super::definition::{Contact, Matcher};
 use super::module::Module;
+use super::outcome::Outcome;
 use super::probe::Response;
 use super::reason::Reason;
 use address::is_login;
 pub(crate) use address::{final_target, leads_to_login, names_in_address, segments};
-pub(crate) use list::{BARRIER_REACH, Barrier};
+pub(crate) use list::BARRIER_REACH;
 use list::{LIST, Needs, Pattern, Seen};
 
-/// Returns the barrier that a response matches, if any. Barriers that modules define are not included.
+/// Returns the outcome and the reason for a response that is a barrier: a page that a site shows instead of the requested
+/// one. Barriers that modules define are not included.
+///
 /// `asked` is the address of the request, if it is known, and `names` are the [forms](names_in_address) of the query in
 /// addresses.
 pub(crate) fn find(
@@ -29,38 +32,22 @@ pub(crate) fn find(
     response: &Response,
     asked: Option<&Url>,
     names: &[String],
-) -> Option<Barrier> {
-    if response.status == 429 {
-        return Some(limit_of_429(response));
-    }
-    if response.status == 503 && response.header("retry-after").is_some() {
-        return Some(Barrier::limit(Reason::RateLimit));
-    }
-    if response.status == 999 {
-        return Some(Barrier::block(Reason::LoginWall));
-    }
+) -> Option<(Outcome, Reason)> {
     // The home page of the queried domain may be a sign-in page.
     let is_own_page = || module.entry().contact == Contact::TargetWeb;
     let is_told = || is_about_logins(module) || judges_redirects(module);
     // A rule about a redirect to a sign-in page says nothing about a sign-in page at another address.
     let is_landed = || judges_redirects(module) && is_login(final_target(response).path());
-    by_list(response, || is_own_page() || is_about_logins(module) || is_landed())
-        .or_else(|| address::find(response, asked, names, is_told))
-}
-
-/// Returns the rate limit for a response with status 429, which is a limit whatever its body says.
-fn limit_of_429(response: &Response) -> Barrier {
-    let is_cloudflare = words_in(response).has("error code: 1015");
-    Barrier::limit(if is_cloudflare { Reason::CloudflareRateLimit } else { Reason::RateLimit })
-}
-
-fn by_list(response: &Response, knows_logins: impl Fn() -> bool) -> Option<Barrier> {
-    let words = words_in(response);
-    let kind = Kind::of(response);
-    let pattern = LIST.patterns.iter().find(|pattern| {
+    let knows_logins = || is_own_page() || is_about_logins(module) || is_landed();
+    let (words, kind) = (words_in(response), Kind::of(response));
+    let found = LIST.patterns.iter().find(|pattern| {
         holds(pattern, response, kind, &words) && !(pattern.needs == Needs::LoginPage && knows_logins())
-    })?;
-    Some(if pattern.limit { Barrier::limit(pattern.reason) } else { Barrier::block(pattern.reason) })
+    });
+    let outcome = |pattern: &Pattern| if pattern.limit { Outcome::RateLimited } else { Outcome::Blocked };
+    found.map(|pattern| (outcome(pattern), pattern.reason)).or_else(|| {
+        let reason = address::find(response, asked, names)?;
+        (reason != Reason::LoginWall || !is_told()).then_some((Outcome::Blocked, reason))
+    })
 }
 
 /// Returns the words of the list that the first part of the body contains.

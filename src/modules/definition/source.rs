@@ -121,11 +121,6 @@ impl Source {
         )
     }
 
-    /// Returns whether the source reads only the title and the `<meta>` elements of the body.
-    pub(crate) fn reads_head_only(&self) -> bool {
-        matches!(self.reads, Reads::Meta(_) | Reads::Title)
-    }
-
     /// Returns the pointer by which the source selects from JSON.
     pub(crate) fn pointer(&self) -> Option<&Pointer> {
         match &self.reads {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use regex::Captures;
 use serde_json::Value;
 
-use super::reading::Reading;
+use super::Reading;
 use super::transform;
 use crate::modules::definition::{LongExtractor, MAX_VALUES, Reads, Source, Transform, as_text};
 use crate::modules::template::Values;
@@ -26,15 +26,9 @@ impl LongExtractor {
         self.levels().last().map_or(&[], |innermost| &innermost.from)
     }
 
-    /// Returns `None` if the extractor does not read the body, and `Some(true)` if it reads only the title
-    /// and the `<meta>` elements.
-    pub(crate) fn body_need(&self) -> Option<bool> {
-        if self.each.is_some() || self.inner.is_some() {
-            return Some(false);
-        }
-        let mut reads = self.from.iter().filter(|source| source.reads_body()).peekable();
-        reads.peek()?;
-        Some(reads.all(Source::reads_head_only))
+    /// Returns whether the extractor reads the body.
+    pub(crate) fn reads_body(&self) -> bool {
+        self.each.is_some() || self.inner.is_some() || self.from.iter().any(Source::reads_body)
     }
 
     /// Returns whether the extracted values can contain the address of the response.

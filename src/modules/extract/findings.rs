@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::fit::fit;
 use super::page_profile::PageProfile;
-use super::reading::{Answers, Item, Reading};
 use super::source::MAX_ITEMS;
 use super::valid::valid;
+use super::{Answers, Item, Reading};
 use crate::modules::definition::as_text;
 use crate::modules::definition::{Entry, Extractor, ListResult, MainResult, ResultType};
 use crate::modules::outcome::Finding;
@@ -226,10 +226,8 @@ fn insert(metadata: &mut Map<String, Value>, name: &str, extractor: &Extractor, 
 /// Returns a value that can be stored and shown: texts are cleaned, nesting and size are limited. Returns
 /// `None` if nothing is left.
 fn clean_value(value: Value, depth: usize, nodes: &mut usize) -> Option<Value> {
-    if *nodes == 0 || depth > MAX_DEPTH {
-        return None;
-    }
-    *nodes -= 1;
+    *nodes = nodes.checked_sub(1)?;
+    let mut child = |value| if depth < MAX_DEPTH { clean_value(value, depth + 1, nodes) } else { None };
     match value {
         Value::Null => None,
         Value::Bool(_) | Value::Number(_) => Some(value),
@@ -238,27 +236,13 @@ fn clean_value(value: Value, depth: usize, nodes: &mut usize) -> Option<Value> {
             (!text.is_empty()).then_some(Value::String(text))
         }
         Value::Array(elements) => {
-            let kept: Vec<Value> = elements
-                .into_iter()
-                .map_while(|element| clean_child(element, depth, nodes))
-                .flatten()
-                .collect();
+            let kept: Vec<Value> = elements.into_iter().filter_map(child).collect();
             (!kept.is_empty()).then_some(Value::Array(kept))
         }
         Value::Object(members) => {
-            let kept: Map<String, Value> = members
-                .into_iter()
-                .map_while(|(name, value)| {
-                    clean_child(value, depth, nodes).map(|value| (clean(&name), value))
-                })
-                .filter_map(|(name, value)| Some((name, value?)))
-                .collect();
+            let kept = members.into_iter().filter_map(|(name, value)| Some((clean(&name), child(value)?)));
+            let kept: Map<String, Value> = kept.collect();
             (!kept.is_empty()).then_some(Value::Object(kept))
         }
     }
-}
-
-/// Returns the cleaned child. The outer `None` means that no more nodes are allowed.
-fn clean_child(value: Value, depth: usize, nodes: &mut usize) -> Option<Option<Value>> {
-    (*nodes > 0).then(|| clean_value(value, depth + 1, nodes))
 }

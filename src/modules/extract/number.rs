@@ -1,5 +1,8 @@
 //! Numbers as people write them.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 /// The digit zero of scripts that write numbers from left to right with ten digits in order.
@@ -9,17 +12,8 @@ const ZEROS: [u32; 16] = [
 ];
 
 /// Parses a number such as `1,234`, `1 234`, `1,5`, `1.2K` or `3M`, in the digits of any script. Returns `None` if the
-/// number is not certain, as in `1.234`, which may be a fraction.
-pub(super) fn number(text: &str) -> Option<Value> {
-    parsed_number(text, false)
-}
-
-/// Parses a number that is a count, so that `1.234` is 1,234.
-pub(super) fn count_number(text: &str) -> Option<Value> {
-    parsed_number(text, true)
-}
-
-fn parsed_number(text: &str, is_count: bool) -> Option<Value> {
+/// number is not certain, as is `1.234`, which may be a fraction unless it `is_count`.
+pub(super) fn number(text: &str, is_count: bool) -> Option<Value> {
     let text: String = text.trim().chars().map(plain).collect();
     let (unsigned, sign) = text.strip_prefix('-').map_or((text.as_str(), ""), |rest| (rest, "-"));
     let number = unsigned.trim_end_matches(|c: char| !c.is_ascii_digit());
@@ -65,41 +59,30 @@ fn plain(c: char) -> char {
     }
 }
 
+/// The forms of numbers: the digits before the decimal separator, with one kind of separator of thousands, and those after
+/// it. The last form is a number without separators of thousands.
+static FORMS: LazyLock<[Regex; 7]> = LazyLock::new(|| {
+    [
+        r"([1-9]\d{0,2}(?: \d{3})+)(?:[.,](\d+))?",
+        r"([1-9]\d{0,2}(?:'\d{3})+)(?:[.,](\d+))?",
+        r"([1-9]\d{0,2}(?:_\d{3})+)(?:[.,](\d+))?",
+        r"([1-9]\d{0,2}(?:\.\d{3})+)(?:,(\d+))?",
+        r"([1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d+))?",
+        // Indian numbers have groups of two digits before the last one.
+        r"([1-9]\d?(?:,\d{2})+,\d{3})(?:\.(\d+))?",
+        r"(\d+)(?:[.,](\d+))?",
+    ]
+    // The patterns are constant, and the tests compile each of them.
+    .map(|form| Regex::new(&format!(r"\A(?-u:{form})\z")).expect("a valid pattern"))
+});
+
 /// Returns the digits before and after the decimal separator, without separators of thousands.
-fn split_number(number: &str, is_count: bool) -> Option<(String, String)> {
-    let is_separator = |c: char| !c.is_ascii_digit();
-    let separators: Vec<char> = number.chars().filter(|c| is_separator(*c)).collect();
-    let groups: Vec<&str> = number.split(is_separator).collect();
-    if groups.iter().any(|group| group.is_empty()) || separators.iter().any(|c| !" ,.'_".contains(*c)) {
-        return None;
-    }
-    let are_thousands = |groups: &[&str], separator: char| {
-        let (first, rest) = (groups[0], &groups[1..]);
-        let is_western = first.len() <= 3 && rest.iter().all(|group| group.len() == 3);
-        // Indian numbers have groups of two digits before the last one: `12,34,567`.
-        let is_indian = separator == ','
-            && first.len() <= 2
-            && rest
-                .split_last()
-                .is_some_and(|(last, rest)| last.len() == 3 && rest.iter().all(|it| it.len() == 2));
-        rest.is_empty() || (!first.starts_with('0') && (is_western || is_indian))
-    };
-    let (last, first) = (separators.last().copied(), separators.first().copied());
-    let is_decimal = match (last, separators.len()) {
-        (Some(',' | '.'), 1) if !are_thousands(&groups, ' ') => true,
-        (Some('.'), 1) if !is_count => return None,
-        (Some(c @ (',' | '.')), _) => {
-            Some(c) != first && separators.iter().filter(|it| **it == c).count() == 1
-        }
-        _ => false,
-    };
-    let wholes = if is_decimal { groups.len() - 1 } else { groups.len() };
-    let of_thousands = &separators[..wholes - 1];
-    let is_one_kind = of_thousands.iter().all(|c| Some(*c) == first);
-    if !is_one_kind || !are_thousands(&groups[..wholes], first.unwrap_or(' ')) {
-        return None;
-    }
-    Some((groups[..wholes].concat(), groups[wholes..].concat()))
+fn split_number(number: &str, is_count: bool) -> Option<(String, &str)> {
+    let found = FORMS.iter().find_map(|form| form.captures(number))?;
+    let (grouped, fraction) = (&found[1], found.get(2).map_or("", |digits| digits.as_str()));
+    let is_uncertain = !is_count && fraction.is_empty() && grouped.matches('.').count() == 1;
+    let whole = grouped.chars().filter(char::is_ascii_digit).collect();
+    (!is_uncertain).then_some((whole, fraction))
 }
 
 #[cfg(test)]
@@ -155,7 +138,7 @@ mod tests {
             (".5", None, None),
             ("99999999999999999999999", None, None),
         ] {
-            let found = [number(text), count_number(text)].map(|found| found.and_then(|it| it.as_f64()));
+            let found = [false, true].map(|is_count| number(text, is_count)?.as_f64());
             assert_eq!(found, [as_number, as_count], "{text}");
         }
     }

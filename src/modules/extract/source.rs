@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::reading::{Item, Reading};
+use super::{Item, Reading};
 use crate::modules::answer::Answer;
 use crate::modules::definition::{Reads, Source};
 use crate::modules::pattern::{SearchRegex, Searches};
@@ -53,7 +53,7 @@ impl Source {
             Reads::Script(pointer) => {
                 answer.script(pointer).map(|root| select(pointer, root)).unwrap_or_default()
             }
-            Reads::BodyHash(algorithm) => values(answer.digest(*algorithm).cloned()),
+            Reads::BodyHash(algorithm) => values(answer.digest(*algorithm)),
             Reads::Regex(regex) => matches(regex, answer.text(), filled.searches),
             Reads::Matches(pattern) => {
                 let regex = pattern.regex(filled);

@@ -7,7 +7,7 @@ use regex::{Captures, Regex};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Look;
 
-use crate::modules::pattern;
+use crate::modules::pattern::WholeRegex;
 use crate::modules::text::truncate;
 
 /// What Python's regexes write in another way: classes, escapes, and repetitions without a minimum.
@@ -30,13 +30,13 @@ fn compiled(regex: &str) -> Regex {
 /// too large.
 pub(super) fn accepts(python: &str) -> Result<(String, Regex), String> {
     let whole = anchored(&translated(python, false))?;
-    match pattern::whole(&whole) {
+    match WholeRegex::new(&whole, false).check() {
         Ok(regex) => Ok((whole, regex)),
         // Classes with the letters of all scripts make large regexes. Most modules are used for ASCII names
         // only.
         Err(reason) => {
             let ascii = anchored(&translated(python, true))?;
-            pattern::whole(&ascii).map(|regex| (ascii, regex)).map_err(|_| reason)
+            WholeRegex::new(&ascii, false).check().map(|regex| (ascii, regex)).map_err(|_| reason)
         }
     }
 }

@@ -242,7 +242,7 @@ fn names(answer: &Answer<'_>) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for (select, attribute) in NAMES {
         for element in elements(answer, select) {
-            let names = answer.page().attribute(element, attribute).unwrap_or_default().split_whitespace();
+            let names = element.attribute(attribute).unwrap_or_default().split_whitespace();
             for name in names.filter(|name| is_plain(name) && !name.contains(':')) {
                 let select = format!("{}{name}", if attribute == "class" { '.' } else { '#' });
                 if found.len() < MAX_VALUES && found.iter().all(|(known, _)| *known != select) {
@@ -273,7 +273,7 @@ fn of_profile(answer: &Answer<'_>, name: &str, is_compared: bool) -> Candidates 
     let mut found = vec![(14, json!({"shows_query": true}))];
     for (select, attribute) in METAS {
         for meta in elements(answer, select) {
-            let value = |name| answer.page().attribute(meta, name);
+            let value = |name| meta.attribute(name);
             let (Some(key), Some(content)) = (value(attribute), value("content")) else { continue };
             let select = format!("meta[{attribute}=\"{key}\"]");
             if is_plain(key) && shows_name(content, name) {

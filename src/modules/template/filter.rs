@@ -57,24 +57,15 @@ impl Filter {
     }
 }
 
-/// Returns the z-base-32 encoding that Web Key Directories use (draft-koch-openpgp-webkey-service): five
-/// bits per letter, without padding.
+/// Returns the z-base-32 encoding that Web Key Directories use (draft-koch-openpgp-webkey-service): five bits per letter.
+/// The bytes are a multiple of five.
 fn z_base_32(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 32] = b"ybndrfg8ejkmcpqxot1uwisza345h769";
-    let mut text = String::with_capacity(bytes.len().div_ceil(5) * 8);
-    let (mut held, mut bits) = (0u16, 0u32);
-    for byte in bytes {
-        held = (held << 8) | u16::from(*byte);
-        bits += 8;
-        while bits >= 5 {
-            bits -= 5;
-            text.push(char::from(LETTERS[usize::from(held >> bits) & 31]));
-        }
-    }
-    if bits > 0 {
-        text.push(char::from(LETTERS[usize::from(held << (5 - bits)) & 31]));
-    }
-    text
+    let letters = bytes.chunks(5).flat_map(|five| {
+        let word = five.iter().fold(0usize, |word, byte| (word << 8) | usize::from(*byte));
+        (0..8).rev().map(move |place| char::from(LETTERS[(word >> (5 * place)) & 31]))
+    });
+    letters.collect()
 }
 
 /// Returns an address as in reverse zones and block lists, without the zone (RFC 1035, section 3.5; RFC

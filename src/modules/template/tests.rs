@@ -11,7 +11,12 @@ fn query(kind: SearchType, text: &str) -> Query {
 }
 
 fn fill(template: &str, kind: Kind, query: &Query) -> Result<String, FillError> {
-    let saved = Saved::from([("token".to_owned(), "a b".to_owned())]);
+    with("a b", template, kind, query)
+}
+
+/// Fills a template. `saved` is the value of `{saved.v}`.
+fn with(saved: &str, template: &str, kind: Kind, query: &Query) -> Result<String, FillError> {
+    let saved = Saved::from([("v".to_owned(), saved.to_owned())]);
     let keys = OperatorKeys::new([("key".to_owned(), "k&1".to_owned())]);
     let values = Values {
         query,
@@ -50,56 +55,42 @@ fn values_are_escaped_for_their_place() {
 }
 
 #[test]
-fn hashes_are_computed_from_the_lower_case_value() {
-    let email = query(SearchType::Email, "MyEmailAddress@example.com");
-    assert_eq!(fill("{query|md5}", Kind::Plain, &email).unwrap(), "0bc83cb571cd1c50ba6f3e8a78ef1346");
-    assert_eq!(
-        fill("{query|sha256}", Kind::Plain, &email).unwrap(),
-        "84059b07d4be67b806386c0aad8070a23f18836bbaae342275dc0a83414c32ee"
-    );
-}
-
-#[test]
-fn wkd_and_dane_hashes_are_computed() {
-    // These are the examples of draft-koch-openpgp-webkey-service and of RFC 7929.
-    let email = query(SearchType::Email, "Joe.Doe@example.org");
-    assert_eq!(fill("{local|wkd}", Kind::Plain, &email).unwrap(), "iy9q119eutrkn8s1mk4r39qejnbu3n5q");
-    let email = query(SearchType::Email, "hugh@example.com");
-    assert_eq!(
-        fill("https://{local|sha256|first_56}._openpgpkey.{domain}/", Kind::Url, &email).unwrap(),
-        "https://c93f1e400f26708f98cb19d936620da35eec8f72e57f9eec01c1afd6._openpgpkey.example.com/"
-    );
-}
-
-#[test]
-fn domains_and_addresses_have_parts() {
-    let domain = query(SearchType::Domain, "www.example.co.uk");
-    for (template, want) in [("{domain|tld}", "uk"), ("{domain|label}", "example")] {
-        assert_eq!(fill(template, Kind::Plain, &domain).unwrap(), want);
+fn filters_change_the_value() {
+    let (name, domain) = (query(SearchType::Username, "a-b"), query(SearchType::Domain, "www.example.co.uk"));
+    let email = |address: &str| query(SearchType::Email, address);
+    for (template, kind, query, want) in [
+        (
+            "{query|md5}",
+            Kind::Plain,
+            &email("MyEmailAddress@example.com"),
+            "0bc83cb571cd1c50ba6f3e8a78ef1346",
+        ),
+        (
+            "{query|sha256}",
+            Kind::Plain,
+            &email("MyEmailAddress@example.com"),
+            "84059b07d4be67b806386c0aad8070a23f18836bbaae342275dc0a83414c32ee",
+        ),
+        // These are the examples of draft-koch-openpgp-webkey-service and of RFC 7929.
+        ("{local|wkd}", Kind::Plain, &email("Joe.Doe@example.org"), "iy9q119eutrkn8s1mk4r39qejnbu3n5q"),
+        (
+            "https://{local|sha256|first_56}._openpgpkey.{domain}/",
+            Kind::Url,
+            &email("hugh@example.com"),
+            "https://c93f1e400f26708f98cb19d936620da35eec8f72e57f9eec01c1afd6._openpgpkey.example.com/",
+        ),
+        ("{domain|tld} {domain|label}", Kind::Plain, &domain, "uk example"),
+        ("Bearer {config.key?}", Kind::Plain, &name, "Bearer k&1"),
+    ] {
+        assert_eq!(fill(template, kind, query).unwrap(), want, "{template}");
     }
-    let name = query(SearchType::Username, "bob");
-    let reversed = |address: &str| {
-        let saved = Saved::from([("ip".to_owned(), address.to_owned())]);
-        let searches = Searches::default();
-        let values = Values::new(&name, "bob", &saved, &searches);
-        Template::parse("{saved.ip|reverse_ip}", Kind::Plain).unwrap().fill(&values)
-    };
+    let reversed = |address: &str| with(address, "{saved.v|reverse_ip}", Kind::Plain, &name);
     assert_eq!(reversed("192.0.2.17").unwrap(), "17.2.0.192");
-    assert_eq!(
-        reversed("2001:db8::567:89ab").unwrap(),
-        "b.a.9.8.7.6.5.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2"
-    );
+    let long = "b.a.9.8.7.6.5.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2";
+    assert_eq!(reversed("2001:db8::567:89ab").unwrap(), long);
     for bad in ["192.0.2", "example.org", "fe80::1%eth0", ""] {
         assert_eq!(reversed(bad), Err(FillError::NoPart), "{bad}");
     }
-    assert_eq!(fill("{query|tld}", Kind::Plain, &name), Err(FillError::NoPart));
-}
-
-#[test]
-fn a_part_with_a_missing_optional_key_is_left_out() {
-    let name = query(SearchType::Username, "a-b");
-    assert_eq!(fill("Bearer {config.key?}", Kind::Plain, &name).unwrap(), "Bearer k&1");
-    assert_eq!(fill("Bearer {config.none?}", Kind::Plain, &name), Err(FillError::LeftOut));
 }
 
 #[test]
@@ -110,17 +101,14 @@ fn a_missing_or_unfit_value_is_an_error() {
         ("{domain|registrable}", Kind::Plain, FillError::NoPart),
         ("{saved.other}", Kind::Plain, FillError::NotSaved),
         ("{config.other}", Kind::Plain, FillError::NoKey),
+        ("Bearer {config.none?}", Kind::Plain, FillError::LeftOut),
         ("https://{query}.x.org/", Kind::Url, FillError::Unfit),
     ] {
         assert_eq!(fill(template, kind, &name), Err(want), "{template}");
     }
     for dots in [".", ".."] {
-        let saved = Saved::from([("v".to_owned(), dots.to_owned())]);
-        let searches = Searches::default();
-        let values = Values::new(&name, "a.b", &saved, &searches);
-        let fill = |text| Template::parse(text, Kind::Url).unwrap().fill(&values);
-        assert_eq!(fill("https://x.org/{saved.v}/p"), Err(FillError::Unfit));
-        assert!(fill("https://x.org/p?q={saved.v}").is_ok());
+        assert_eq!(with(dots, "https://x.org/{saved.v}/p", Kind::Url, &name), Err(FillError::Unfit));
+        assert!(with(dots, "https://x.org/p?q={saved.v}", Kind::Url, &name).is_ok());
     }
 }
 
@@ -160,20 +148,15 @@ fn a_public_suffix_is_no_fixed_host() {
 #[test]
 fn only_a_web_address_is_saved_as_an_address() {
     let name = query(SearchType::Username, "bob");
-    let with = |base: &str, template: &str| {
-        let saved = Saved::from([("base".to_owned(), base.to_owned())]);
-        let searches = Searches::default();
-        let values = Values::new(&name, "bob", &saved, &searches);
-        Template::parse(template, Kind::Url).unwrap().fill(&values)
-    };
-    assert_eq!(
-        with("https://r.org/v1/", "{saved.base}domain/{query}").unwrap(),
-        "https://r.org/v1/domain/bob"
-    );
-    assert_eq!(with("https://r.org", "{saved.base}/{query}").unwrap(), "https://r.org/bob");
-    assert_eq!(with("https://r.org/a?b", "{saved.base}").unwrap(), "https://r.org/a?b");
+    for (base, template, want) in [
+        ("https://r.org/v1/", "{saved.v}domain/{query}", "https://r.org/v1/domain/bob"),
+        ("https://r.org", "{saved.v}/{query}", "https://r.org/bob"),
+        ("https://r.org/a?b", "{saved.v}", "https://r.org/a?b"),
+    ] {
+        assert_eq!(with(base, template, Kind::Url, &name).unwrap(), want);
+    }
     for bad in ["file:///etc/passwd", "https://u:p@r.org/", "/relative", "https://r.org/?a="] {
-        assert_eq!(with(bad, "{saved.base}/x"), Err(FillError::Unfit), "{bad}");
+        assert_eq!(with(bad, "{saved.v}/x", Kind::Url, &name), Err(FillError::Unfit), "{bad}");
     }
 }
 
@@ -181,11 +164,7 @@ proptest! {
     #[test]
     fn no_value_breaks_out_of_a_url(value in "\\PC{1,40}|[./\\\\?#&%@:\\x00-\\x20]{1,8}") {
         let name = query(SearchType::Username, "bob");
-        let saved = Saved::from([("v".to_owned(), value.clone())]);
-        let searches = Searches::default();
-        let values = Values::new(&name, "bob", &saved, &searches);
-        let template = Template::parse("https://x.org/a/{saved.v}/b?q={saved.v}&r=1", Kind::Url).unwrap();
-        if let Ok(filled) = template.fill(&values) {
+        if let Ok(filled) = with(&value, "https://x.org/a/{saved.v}/b?q={saved.v}&r=1", Kind::Url, &name) {
             let url = Url::parse(&filled).unwrap();
             prop_assert_eq!(url.host_str(), Some("x.org"));
             let segments: Vec<&str> = url.path_segments().unwrap().collect();
@@ -199,11 +178,7 @@ proptest! {
     #[test]
     fn no_value_breaks_out_of_a_host(value in "[a-zA-Z0-9./\\\\?#@:_ -]{1,20}|\\PC{1,10}") {
         let name = query(SearchType::Username, "bob");
-        let saved = Saved::from([("v".to_owned(), value)]);
-        let searches = Searches::default();
-        let values = Values::new(&name, "bob", &saved, &searches);
-        let template = Template::parse("https://{saved.v}.x.org/p", Kind::Url).unwrap();
-        if let Ok(filled) = template.fill(&values) {
+        if let Ok(filled) = with(&value, "https://{saved.v}.x.org/p", Kind::Url, &name) {
             let url = Url::parse(&filled).unwrap();
             prop_assert!(url.host_str().unwrap().ends_with(".x.org"));
             prop_assert_eq!((url.path(), url.port(), url.username()), ("/p", None, ""));
@@ -212,11 +187,7 @@ proptest! {
 
     #[test]
     fn no_value_breaks_out_of_a_regex(value in any::<String>()) {
-        let name = query(SearchType::Username, "bob");
-        let saved = Saved::from([("v".to_owned(), value.clone())]);
-        let searches = Searches::default();
-        let values = Values::new(&name, "bob", &saved, &searches);
-        let filled = Template::parse("\\A{saved.v}\\z", Kind::Regex).unwrap().fill(&values).unwrap();
+        let filled = with(&value, "\\A{saved.v}\\z", Kind::Regex, &query(SearchType::Username, "bob")).unwrap();
         prop_assert!(regex::Regex::new(&filled).unwrap().is_match(&value));
     }
 

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use url::Url;
 
 use super::cdp::{Fault, Page};
 use super::egress::PageLoad;
-use crate::modules::probe::{Mark, Phase, ProbeError, Request, Response};
+use crate::modules::probe::{Phase, ProbeError, Request, Response};
 
 const PAGE_STATE: &str = include_str!("page_state.js");
 /// The first pause between two checks. The pauses grow, because most pages are ready either soon or late.
@@ -62,7 +62,6 @@ pub(super) struct Waiting<'a> {
     request: &'a Request,
     page_load: &'a PageLoad,
     deadline: Instant,
-    marks: Value,
     last_check: Instant,
     pause: Duration,
     is_seen: bool,
@@ -77,7 +76,6 @@ impl<'a> Waiting<'a> {
             request,
             page_load,
             deadline,
-            marks: request.marks.iter().map(as_json).collect(),
             last_check: deadline.checked_sub(margin).unwrap_or(deadline),
             pause: FIRST_PAUSE,
             is_seen: false,
@@ -108,7 +106,7 @@ impl<'a> Waiting<'a> {
         let is_error_page_over =
             self.loaded_with_error.is_some_and(|since| now >= since + ERROR_PAGE_TIMEOUT);
         let is_last = is_error_page_over || now >= self.last_check;
-        let with = json!([self.marks, self.request.body_limit, is_last]);
+        let with = json!([self.request.marks, self.request.body_limit, is_last]);
         let seen = page.call(PAGE_STATE, &with, false, self.deadline.min(now + CHECK_TIMEOUT));
         let is_answered = match page.has_answer() {
             Ok(is_answered) => is_answered,
@@ -180,18 +178,6 @@ impl<'a> Waiting<'a> {
         // The last check must begin before the deadline.
         next.min(if now < self.last_check { self.last_check } else { self.deadline })
     }
-}
-
-fn as_json(mark: &Mark) -> Value {
-    let (kind, value) = match mark {
-        Mark::Css(value) => ("css", value),
-        Mark::Text(value) => ("text", value),
-        Mark::Source(value) => ("source", value),
-        Mark::Title(value) => ("title", value),
-        Mark::TitleIs(value) => ("title_is", value),
-        Mark::Url(value) => ("url", value),
-    };
-    json!({"kind": kind, "value": value})
 }
 
 /// Cuts HTML to at most `limit` bytes, at the end of a character. Returns whether it was longer.

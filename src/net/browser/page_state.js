@@ -21,7 +21,7 @@ const fits = ({kind, value}) => {
       case 'source': return html().includes(value);
       case 'title': return squeeze(document.title).includes(squeeze(value).trim());
       case 'title_is': return squeeze(document.title).trim() === squeeze(value).trim();
-      case 'url': return location.href.includes(value);
+      case 'url': return new RegExp(value, 'm').test(location.href);
       default: return false;
     }
   } catch {

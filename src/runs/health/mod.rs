@@ -105,7 +105,7 @@ impl HealthTable {
     /// Records the outcome of a check, the time until its answer, and its end. A skipped check is ignored, because it
     /// shows nothing about the site.
     pub fn note(&self, module: &Arc<str>, outcome: Outcome, took: Duration, at: Timestamp) {
-        if outcome.health_outcome().is_some() {
+        if outcome != Outcome::Skipped {
             self.add(module, &Tally::one(outcome, took, at));
         }
     }

@@ -64,8 +64,9 @@ const RETRY: Duration = Duration::from_secs(10);
 
 /// Returns the report of a check that is not made because of a host or a quarantine.
 pub fn denied_report(denial: Denial) -> Report {
-    let mut report = Report::bare(denial.outcome(), denial.reason());
-    report.evidence.circuit = denial.circuit();
+    let (outcome, reason, circuit) = denial.end();
+    let mut report = Report::bare(outcome, reason);
+    report.evidence.circuit = circuit;
     report
 }
 

@@ -250,7 +250,7 @@ fn a_host_that_asked_for_a_pause_gets_one_and_other_sources_are_asked_meanwhile(
         world.ask(&group, vec![World::task(0, sources)]);
         match world.next_at(Class::Check, secs).unwrap().1 {
             Ok(permit) => Some(permit.hosts.clone()),
-            Err(report) if report.reason == Some(Denial::Pause.reason()) => None,
+            Err(report) if report.reason == Some(Denial::Pause.end().1) => None,
             _ => panic!("neither granted nor paused"),
         }
     };

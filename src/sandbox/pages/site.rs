@@ -11,7 +11,6 @@ use crate::modules::answer::Answer as Read;
 use crate::modules::checker::Checker;
 use crate::modules::control::made_up;
 use crate::modules::definition::Entry;
-use crate::modules::judge::save_one;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
@@ -92,7 +91,7 @@ impl Site {
             let Some(answer) = asked.and_then(|url| plan.answer(&context, earlier, &url)) else { continue };
             let answer = cut(answer, self.module.body_limit(earlier));
             let mut saved = context.saved.clone();
-            save_one(&self.module, earlier, &Read::new(&answer), context.values(), &mut saved);
+            entry.save(&Read::new(&answer), context.values(), &mut saved);
             context.saved = saved;
         }
         context

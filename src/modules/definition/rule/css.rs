@@ -84,7 +84,7 @@ impl CssCondition {
             return true;
         }
         let text = match &self.attribute {
-            Some(name) => answer.page().attribute(element, &name.to_ascii_lowercase()).map(str::to_owned),
+            Some(name) => element.attribute(&name.to_ascii_lowercase()).map(str::to_owned),
             None => Some(answer.page().text_of(element)),
         };
         let Some(text) = text else { return false };

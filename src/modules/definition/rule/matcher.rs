@@ -362,5 +362,5 @@ fn shows_name(answer: &Answer<'_>, name: &str) -> bool {
         let mut decoded = form_urlencoded::parse(text.as_bytes());
         holds_name(text, name) || decoded.any(|(one, two)| holds_name(&one, name) || holds_name(&two, name))
     };
-    page.canonical.as_deref().into_iter().chain(metas).chain(title).any(shows)
+    page.canonical().into_iter().chain(metas).chain(title).any(shows)
 }
