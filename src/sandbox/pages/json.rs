@@ -62,23 +62,30 @@ fn merged(one: &Value, other: &Value) -> Option<Value> {
     more.into_iter().try_fold(one.clone(), |joined, (key, value)| with(&joined, &[key], value))
 }
 
-/// The ends of objects, of which one makes a piece of text such as `"user":{"id":` the beginning of an object.
-const ENDS: [&str; 7] = ["}", "1}", "\"}", ":1}", "\":1}", "1}}", "]}"];
+/// What makes a piece of text such as `"user":{"id":` the end of an object.
+const ENDS: [&str; 8] = ["}", "}}", "1}", "1}}", "\"}", ":1}", "\":1}", "]}"];
 
-/// Returns the text of a document with members that contain the pieces. Null counts as an empty object. Returns `None` if
-/// it cannot contain them all.
+/// Returns the text of a document with members that contain the pieces. Null counts as an empty object, and a piece may be
+/// the beginning of a document by itself. Returns `None` if there is no such document.
 pub(super) fn with_pieces(document: &Value, pieces: &[String]) -> Option<String> {
-    let start = if document.is_null() { json!({}) } else { document.clone() };
-    let whole = pieces.iter().try_fold(start, |document, piece| {
-        if document.to_string().contains(piece) {
-            return Some(document);
+    let whole = if document.is_null() { "{}".to_owned() } else { document.to_string() };
+    pieces.iter().try_fold(whole, |text, piece| {
+        if text.contains(piece) {
+            return Some(text);
         }
-        let parsed = ENDS.iter().filter_map(|end| serde_json::from_str(&format!("{{{piece}{end}")).ok());
-        let documents = parsed.chain([json!({ "sample": piece })]);
-        let mut joined = documents.filter_map(|more: Value| merged(&document, &more));
-        joined.find(|joined| joined.to_string().contains(piece))
-    });
-    whole.map(|whole| whole.to_string())
+        let starts = match text.strip_suffix('}') {
+            Some("{") => vec![String::new(), "{".to_owned()],
+            Some(open) => vec![format!("{open},")],
+            None => return None,
+        };
+        let open = starts
+            .iter()
+            .flat_map(|start| ["", "\"", "\"sample\":\""].map(|before| format!("{start}{before}{piece}")));
+        let mut closed = open.flat_map(|open| ENDS.map(|end| format!("{open}{end}")));
+        closed.find(|text| {
+            text.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+        })
+    })
 }
 
 /// Returns the text at a pointer without `*`.
@@ -130,17 +137,19 @@ mod tests {
     #[test]
     fn pieces_of_text_become_members() {
         for (piece, text) in [
-            ("\"login\":\"alice\"", Some("{\"a\":1,\"login\":\"alice\"}")),
-            ("\"user\":{\"id\":", Some("{\"a\":1,\"user\":{\"id\":1}}")),
-            ("\"errors\":[", Some("{\"a\":1,\"errors\":[]}")),
-            ("\"name\":\"al", Some("{\"a\":1,\"name\":\"al\"}")),
-            ("no such user", Some("{\"a\":1,\"sample\":\"no such user\"}")),
-            ("\"a\":1", Some("{\"a\":1}")),
-            ("\"a\":2", None),
+            ("\"login\":\"alice\"", "{\"a\":1,\"login\":\"alice\"}"),
+            ("\"user\":{\"id\":", "{\"a\":1,\"user\":{\"id\":1}}"),
+            ("\"errors\":[", "{\"a\":1,\"errors\":[]}"),
+            ("\"name\":\"al", "{\"a\":1,\"name\":\"al\"}"),
+            ("no such user", "{\"a\":1,\"sample\":\"no such user\"}"),
+            ("\"a\":1", "{\"a\":1}"),
+            ("\"b\" : 2", "{\"a\":1,\"b\" : 2}"),
         ] {
-            assert_eq!(with_pieces(&json!({"a": 1}), &[piece.to_owned()]).as_deref(), text, "{piece}");
+            assert_eq!(with_pieces(&json!({"a": 1}), &[piece.to_owned()]).as_deref(), Some(text), "{piece}");
         }
         assert_eq!(with_pieces(&json!("text"), &["more".to_owned()]), None);
+        let begun = with_pieces(&Value::Null, &["{\"user\":".to_owned()]);
+        assert_eq!(begun.as_deref(), Some("{\"user\":1}"));
     }
 
     #[test]

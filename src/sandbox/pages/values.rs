@@ -197,8 +197,10 @@ impl<'a> Reading<'a> {
             if regex.regex().is_match(&as_text(&value)) {
                 return value;
             }
-            let sampled = context.sampled_with(regex, index, &[(1, self.texts(context, &plain))]);
-            sampled.map_or_else(|| plain.clone(), Value::String)
+            let texts = self.texts(context, &plain);
+            let found = texts.iter().find(|text| regex.regex().is_match(text)).cloned();
+            let made = found.or_else(|| context.sampled_with(regex, index, &[(1, texts)]));
+            made.map_or_else(|| plain.clone(), Value::String)
         };
         let innermost_first = || self.levels.iter().rev();
         let recorded = leaf.and_then(|leaf| record?.get(leaf)).cloned();
