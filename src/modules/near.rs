@@ -2,9 +2,15 @@
 
 use std::collections::BTreeSet;
 
+/// The longest name that is compared.
+const MAX_BYTES: usize = 40;
+
 /// Returns the known name that is nearest to `name`, if it is near enough for a typing error.
 pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    let (distance, known) = known.map(|known| (distance(name, known), known)).min()?;
+    if name.len() > MAX_BYTES {
+        return None;
+    }
+    let (distance, known) = known.map(|known| (strsim::levenshtein(name, known), known)).min()?;
     (distance <= known.len().div_ceil(3)).then_some(known)
 }
 
@@ -19,25 +25,6 @@ pub(crate) fn did_you_mean<'k, I: Iterator<Item = &'k str>>(
         return String::new();
     }
     format!("; did you mean {}?", meant.into_iter().collect::<Vec<_>>().join(", "))
-}
-
-/// Returns the Levenshtein distance, or `usize::MAX` if `one` is too long for a typing error.
-fn distance(one: &str, other: &str) -> usize {
-    if one.len() > 40 {
-        return usize::MAX;
-    }
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, c) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, d) in other.iter().enumerate() {
-            let above = row[column + 1];
-            row[column + 1] = (diagonal + usize::from(c != *d)).min(above + 1).min(row[column] + 1);
-            diagonal = above;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
