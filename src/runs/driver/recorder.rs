@@ -211,7 +211,7 @@ impl<'a> Recorder<'a> {
     /// Adds a picture to its result.
     pub(super) fn add_avatar(&mut self, result: u32, avatar: &Avatar) {
         self.change(result, |record| {
-            record.metadata.insert(AVATAR.to_owned(), avatar.to_value());
+            record.metadata.insert(AVATAR.to_owned(), serde_json::json!(avatar));
             true
         });
     }

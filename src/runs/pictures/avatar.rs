@@ -1,8 +1,9 @@
 //! [`Avatar`]: what a result says about its profile picture, and [`Likeness`]: the hash by which copies are recognized.
 
-use std::fmt;
+use std::num::ParseIntError;
 
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::pixels::{Colour, Pixels};
 use crate::model::entity::identified::web_address;
@@ -21,30 +22,19 @@ const PLAIN_SHARE: f64 = 0.85;
 const ONE_COLOUR: u8 = 28;
 
 /// The hashes of a profile picture that was fetched. The thumbnail is stored beside the result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Avatar {
     /// The SHA-256 of the file, in hex.
     pub sha256: String,
     /// The perceptual hash. It is `None` for a picture of only one or two colours, which is no evidence.
+    #[serde(rename = "phash", default, skip_serializing_if = "Option::is_none")]
     pub likeness: Option<Likeness>,
 }
 
 impl Avatar {
     /// Reads the member [`AVATAR`]. Returns `None` if there is none.
     pub fn of(metadata: &Map<String, Value>) -> Option<Self> {
-        let avatar = metadata.get(AVATAR)?;
-        let sha256 = avatar.get("sha256")?.as_str()?;
-        let is_hash = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let likeness = avatar.get("phash").and_then(Value::as_str).and_then(Likeness::parse);
-        is_hash.then(|| Self { sha256: sha256.to_ascii_lowercase(), likeness })
-    }
-
-    /// Returns the value of the member [`AVATAR`].
-    pub fn to_value(&self) -> Value {
-        match self.likeness {
-            Some(likeness) => json!({"sha256": self.sha256, "phash": likeness.to_string()}),
-            None => json!({"sha256": self.sha256}),
-        }
+        Self::deserialize(metadata.get(AVATAR)?).ok()
     }
 }
 
@@ -57,9 +47,10 @@ pub fn picture_address(metadata: &Map<String, Value>) -> Option<url::Url> {
     web_address(address)
 }
 
-/// A difference hash of 64 bits. The picture is reduced to 9 by 8 shades of grey. Each bit tells whether a pixel is
-/// brighter than the one to its right: from the top left, the highest bit first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// A difference hash of 64 bits, as JSON in 16 hexadecimal digits. The picture is reduced to 9 by 8 shades of grey. Each
+/// bit tells whether a pixel is brighter than the one to its right: from the top left, the highest bit first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Likeness(pub u64);
 
 impl Likeness {
@@ -75,21 +66,23 @@ impl Likeness {
         Some(Self(pairs.fold(0, |hash, pair| hash << 1 | u64::from(pair[0] > pair[1]))))
     }
 
-    /// Parses the 16 hexadecimal digits that [`Display`](fmt::Display) writes.
-    pub fn parse(text: &str) -> Option<Self> {
-        let is_hash = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        u64::from_str_radix(text, 16).ok().filter(|_| is_hash).map(Self)
-    }
-
     /// Returns whether two hashes are those of nearly the same picture.
     pub fn is_near(self, other: Self) -> bool {
         (self.0 ^ other.0).count_ones() <= MOST_DIFFERENT_BITS
     }
 }
 
-impl fmt::Display for Likeness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
+impl From<Likeness> for String {
+    fn from(Likeness(bits): Likeness) -> Self {
+        format!("{bits:016x}")
+    }
+}
+
+impl TryFrom<String> for Likeness {
+    type Error = ParseIntError;
+
+    fn try_from(digits: String) -> Result<Self, Self::Error> {
+        u64::from_str_radix(&digits, 16).map(Self)
     }
 }
 
@@ -131,6 +124,7 @@ fn is_one_colour(pixel: Colour, colour: Colour) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn members(value: &Value) -> Map<String, Value> {
         value.as_object().unwrap().clone()
@@ -138,30 +132,29 @@ mod tests {
 
     #[test]
     fn an_avatar_is_read_as_it_was_written() {
-        for likeness in [None, Some(Likeness(7))] {
-            let avatar = Avatar { sha256: "0f".repeat(32), likeness };
-            assert_eq!(Avatar::of(&members(&json!({"avatar": avatar.to_value()}))), Some(avatar));
+        let sha256 = "0f".repeat(32);
+        for (likeness, json) in [
+            (None, json!({"sha256": sha256})),
+            (Some(Likeness(0xff_0000_1234_abcd)), json!({"sha256": sha256, "phash": "00ff00001234abcd"})),
+        ] {
+            let avatar = Avatar { sha256: sha256.clone(), likeness };
+            assert_eq!(json!(avatar), json);
+            assert_eq!(Avatar::of(&members(&json!({"avatar": json}))), Some(avatar));
         }
-        for other in
-            [json!({}), json!({"avatar": "x"}), json!({"avatar": {"sha256": "0f"}}), json!({"avatar": [1]})]
-        {
+        for other in [json!({}), json!({"avatar": "x"}), json!({"avatar": {"sha256": "", "phash": "x"}})] {
             assert_eq!(Avatar::of(&members(&other)), None);
         }
+        assert!(Likeness(0xff).is_near(Likeness(0xf0)) && !Likeness(0xff).is_near(Likeness(0x1e0)));
     }
 
     #[test]
     fn only_web_addresses_lead_to_pictures() {
-        let address = |value: Value| picture_address(&members(&json!({"avatar_url": value})));
-        assert!(address(json!("https://a.example/p.png")).is_some());
-        assert!(address(json!(["http://a.example/p.png", "https://b.example"])).is_some());
-        for other in [
-            json!("data:image/png;base64,AA"),
-            json!("/p.png"),
-            json!("file:///etc/passwd"),
-            json!(7),
-            json!([]),
-        ] {
-            assert_eq!(address(other.clone()), None, "{other}");
+        let address = |value: Value| picture_address(&members(&json!({"avatar_url": value}))).is_some();
+        assert!(address(json!("https://a.example/p.png")));
+        assert!(address(json!(["http://a.example/p.png", "https://b.example"])));
+        for other in ["data:image/png;base64,AA", "/p.png", "file:///etc/passwd"] {
+            assert!(!address(json!(other)), "{other}");
         }
+        assert!(!address(json!(7)) && !address(json!([])));
     }
 }

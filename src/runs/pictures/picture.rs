@@ -122,17 +122,17 @@ fn gif(file: &[u8]) -> Result<Pixels> {
     let mut decoder = options.read_info(file).map_err(broken)?;
     let (width, height) = sides(decoder.width().into(), decoder.height().into())?;
     let frame = decoder.next_frame_info().map_err(broken)?.ok_or(BROKEN)?;
-    at_most_allowed(frame.width.into(), frame.height.into())?;
     let (left, top) = (usize::from(frame.left), usize::from(frame.top));
-    let line = 4 * usize::from(frame.width);
-    let mut drawn = vec![0; line * usize::from(frame.height)];
+    let (drawn_width, drawn_height) = sides(frame.width.into(), frame.height.into())?;
+    let line = 4 * drawn_width;
+    let mut drawn = vec![0; line * drawn_height];
     decoder.read_into_buffer(&mut drawn).map_err(broken)?;
     if decoder.next_frame_info().map_err(broken)?.is_some() {
         return Err(ANIMATED);
     }
     // The frame may lie anywhere in the picture, and reach beyond it.
     let mut bytes = vec![0; 4 * width * height];
-    for (row, from) in bytes.chunks_exact_mut(4 * width).skip(top).zip(drawn.chunks_exact(line.max(1))) {
+    for (row, from) in bytes.chunks_exact_mut(4 * width).skip(top).zip(drawn.chunks_exact(line)) {
         let to = row.get_mut(4 * left..).unwrap_or_default();
         let shown = to.len().min(line);
         to[..shown].copy_from_slice(&from[..shown]);
@@ -154,48 +154,38 @@ fn webp(file: &[u8]) -> Result<Pixels> {
     Ok(Pixels { width, height, channels, bytes })
 }
 
-/// Returns the width and height of each frame of a WebP file, as the frame states them. The header of the file may state
-/// less, but the decoder reserves the memory that the frame asks for.
+/// Returns the width and height of each frame of a WebP file, as the frame states them: RFC 9649, sections 2.5 and 3.4,
+/// and RFC 6386, section 9.1. The header of the file may state less, but the decoder reserves the memory that the frame
+/// asks for.
 fn webp_frames(file: &[u8]) -> impl Iterator<Item = (u32, u32)> {
     let mut rest = file.get(12..).unwrap_or_default();
-    std::iter::from_fn(move || {
-        let (kind, size) = (rest.get(..4)?, u32::from_le_bytes(rest.get(4..8)?.try_into().ok()?));
-        let content = &rest[8..];
+    let mut chunk = move || {
+        let (kind, size, content) = (rest.get(..4)?, number(rest, 4)?, &rest[8..]);
         // A chunk of odd size is followed by one byte of padding.
         let next = (size as usize).saturating_add(size as usize % 2);
         rest = content.get(next..).unwrap_or_default();
-        Some(webp_frame_size(kind, content))
-    })
-    .flatten()
-}
-
-/// Returns the size that a chunk with pixels states: RFC 9649, sections 2.5 and 3.4, and RFC 6386, section 9.1.
-fn webp_frame_size(kind: &[u8], content: &[u8]) -> Option<(u32, u32)> {
-    let number = |at: usize| Some(u32::from(u16::from_le_bytes(content.get(at..at + 2)?.try_into().ok()?)));
-    match kind {
-        b"VP8 " => Some((number(6)? & 0x3fff, number(8)? & 0x3fff)),
-        b"VP8L" => {
-            let bits = u32::from_le_bytes(content.get(1..5)?.try_into().ok()?);
-            Some(((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1))
-        }
+        Some((kind, content))
+    };
+    let frame = |(kind, content): (&[u8], &[u8])| match kind {
+        b"VP8 " => number(content, 6).map(|bits| (bits & 0x3fff, bits >> 16 & 0x3fff)),
+        b"VP8L" => number(content, 1).map(|bits| ((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1)),
         _ => None,
-    }
+    };
+    std::iter::from_fn(move || chunk().map(frame)).flatten()
 }
 
-/// Returns the width and height of a picture, if they are within the limits.
+/// Returns the 32 bits of a file from `at`, with the lowest byte first.
+fn number(file: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(file.get(at..at + 4)?.try_into().ok()?))
+}
+
+/// Returns the width and height of a picture or of its frame, if they are within the limits.
 fn sides(width: u32, height: u32) -> Result<(usize, usize)> {
-    at_most_allowed(width, height)?;
-    if width < MIN_SIDE || height < MIN_SIDE {
-        return Err(TOO_SMALL);
-    }
-    Ok((width as usize, height as usize))
-}
-
-fn at_most_allowed(width: u32, height: u32) -> Result<()> {
     if width > MAX_SIDE || height > MAX_SIDE || u64::from(width) * u64::from(height) > MAX_PIXELS {
         return Err(TOO_LARGE);
     }
-    Ok(())
+    let is_small = width < MIN_SIDE || height < MIN_SIDE;
+    if is_small { Err(TOO_SMALL) } else { Ok((width as usize, height as usize)) }
 }
 
 fn broken<E>(_: E) -> &'static str {

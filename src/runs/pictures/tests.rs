@@ -5,7 +5,6 @@ use flate2::write::ZlibEncoder;
 use flate2::{Compression, Crc};
 use jpeg_encoder::{ColorType, Encoder};
 
-use super::avatar::Likeness;
 use super::picture::{ANIMATED, BROKEN, DECODING, LATE, Picture, TOO_LARGE, TOO_SMALL, UNKNOWN};
 use super::pixels::{Colour, Pixels};
 
@@ -182,21 +181,10 @@ fn the_frame_of_a_gif_is_drawn_where_it_lies() {
 
 #[test]
 fn other_formats_are_refused() {
-    let avif = b"\0\0\0\x1cftypavif\0\0\0\0";
-    let svg =
-        b"<svg xmlns='http://www.w3.org/2000/svg' width='64' height='64'><script>alert(1)</script></svg>";
-    for file in [
-        &b""[..],
-        b"GIF8",
-        b"<!DOCTYPE html>",
-        svg,
-        avif,
-        b"BM\0\0",
-        b"II*\0",
-        b"\x89PNG",
-        b"RIFF\0\0\0\0WAVE",
-    ] {
-        assert_eq!(decode(file), Err(UNKNOWN), "{file:?}");
+    let svg = "<svg xmlns='http://www.w3.org/2000/svg' width='64' height='64'/>";
+    let avif = "\0\0\0\x1cftypavif\0\0\0\0";
+    for file in ["", "GIF8", "<!DOCTYPE html>", svg, avif, "BM\0\0", "II*\0", "RIFF\0\0\0\0WAVE"] {
+        assert_eq!(decode(file.as_bytes()), Err(UNKNOWN), "{file:?}");
     }
 }
 
@@ -244,13 +232,6 @@ fn a_frame_may_not_be_larger_than_its_file_says() {
 }
 
 #[test]
-fn a_compressed_profile_does_not_grow_without_limit() {
-    let profile = [&b"bomb\0\0"[..], &zipped(0, 64 * 1024 * 1024)].concat();
-    let result = decode(&stated(64, 64, 8, &chunk(b"iCCP", &profile)));
-    assert_eq!(result, Err(BROKEN), "the profile is skipped");
-}
-
-#[test]
 fn pictures_that_are_tiny_or_damaged_are_refused() {
     for (width, height) in [(1, 1), (7, 64), (64, 7), (0, 9)] {
         let refused = decode(&stated(width, height, 8, b""));
@@ -295,9 +276,9 @@ fn copies_are_near_and_other_pictures_are_not() {
         let likeness = |file: &[u8]| decode(file).unwrap().avatar.likeness.unwrap();
         let one = likeness(&png(&original));
         let poor = jpeg(&original.thumbnail(96), 40);
-        assert!(one.is_near(likeness(&poor)), "{seed}: {one} {}", likeness(&poor));
+        assert!(one.is_near(likeness(&poor)), "{seed}: {one:?} {:?}", likeness(&poor));
         let other = likeness(&png(&scene(400, 400, seed + 20)));
-        assert!(!one.is_near(other), "{seed}: {one} {other}");
+        assert!(!one.is_near(other), "{seed}: {one:?} {other:?}");
     }
 }
 
@@ -310,17 +291,4 @@ fn pictures_of_two_colours_have_no_likeness() {
         assert_eq!(decode(&png(&plain)).unwrap().avatar.likeness, None);
         assert_eq!(decode(&jpeg(&plain, 80)).unwrap().avatar.likeness, None);
     }
-}
-
-#[test]
-fn a_likeness_is_written_as_16_digits() {
-    let likeness = Likeness(0x00ff_0000_1234_abcd);
-    assert_eq!(likeness.to_string(), "00ff00001234abcd");
-    assert_eq!(Likeness::parse("00ff00001234abcd"), Some(likeness));
-    for other in ["", "ff", "+0ff00001234abcd", "00ff00001234abcg", "00ff00001234abcd0"] {
-        assert_eq!(Likeness::parse(other), None, "{other}");
-    }
-    assert!(
-        likeness.is_near(Likeness(likeness.0 ^ 0b1111)) && !likeness.is_near(Likeness(likeness.0 ^ 0b1_1111))
-    );
 }
