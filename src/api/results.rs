@@ -98,7 +98,7 @@ pub fn get_search_graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusa
     let graph = of_family(api, run, family, |findings| Graph::of(findings, catalog.profiles()))?;
     let mut bytes = Vec::new();
     // Cannot happen: a Vec takes all bytes, and the graph contains only numbers and strings.
-    format.write_graph(&mut bytes, &graph).map_err(Refusal::internal)?;
+    format.write_graph(&mut bytes, &graph, None).map_err(Refusal::internal)?;
     let response = Response::new(200, format.media_type(), bytes)
         .with_header("X-Run-Id", run_id.to_string())
         .with_header("X-Run-Status", status.as_str());

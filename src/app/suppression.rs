@@ -57,7 +57,7 @@ pub(super) fn load(config: &SuppressionConfig) -> Result<Option<(Suppressed, Wat
     };
     match watch.read() {
         Ok(list) => {
-            info!("{} identifiers are never searched", list.len());
+            info!("{} identifiers are never searched", list.count());
             Ok(Some((list, watch)))
         }
         Err(why) => Err(AppError::config(why).at(format!("--suppress {}", path.display()))),
@@ -75,7 +75,7 @@ impl Watch {
             Ok(list) => {
                 let had_trouble = self.trouble.take().is_some();
                 if had_trouble || before != self.seen {
-                    info!("{} identifiers are never searched now", list.len());
+                    info!("{} identifiers are never searched now", list.count());
                 }
                 Some(list)
             }

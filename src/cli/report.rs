@@ -63,8 +63,8 @@ pub(crate) fn run(args: &ReportArgs, out: &mut dyn Write) -> Result<Exit, Failur
             write_json(out, &found)?;
             return Ok(if found.people.is_empty() { Exit::NothingFound } else { Exit::Done });
         }
-        ("graph", _) => Format::Json.write_graph(out, &graph()?)?,
-        (_, Some(format @ (Format::Graphml | Format::Stix))) => format.write_graph(out, &graph()?)?,
+        ("graph", _) => Format::Json.write_graph(out, &graph()?, None)?,
+        (_, Some(format @ (Format::Graphml | Format::Stix))) => format.write_graph(out, &graph()?, None)?,
         (_, Some(format)) => {
             let print = |_: &str| Err::<Vec<u8>, _>("a PDF needs the browser of a search");
             format.write(out, &report.record()?, &catalog, print)?;

@@ -67,11 +67,6 @@ impl FollowState {
             leads: family.end.map_or(so_far, |FollowEnd { leads, .. }| leads),
         }
     }
-
-    /// Returns whether leads are still followed.
-    pub fn is_running(&self) -> bool {
-        self.status == FollowStatus::Running
-    }
 }
 
 /// The place of a run in its family, and the runs below it.

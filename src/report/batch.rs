@@ -7,6 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::account::{ExportError, each_item};
+use super::file_name::named;
 use super::{Format, csv, write_line};
 use crate::base::ids::{BatchId, RunId};
 use crate::base::text::{cell, json, write_csv, write_csv_head};
@@ -26,11 +27,8 @@ const PAGE: usize = 50;
 /// Returns the name of a file about a batch, such as `sightline-batch-0123456789ab.csv`. The name marks a batch whose
 /// searches have not all ended, and a simulated one.
 pub fn file_name(batch: &Batch, what: &str, extension: &str) -> String {
-    let id = batch.id.to_string();
-    let id = id.rsplit('-').next().unwrap_or_default();
-    let state = if batch.ended_at.is_none() { "-running" } else { "" };
-    let web = if batch.simulated { "-simulated" } else { "" };
-    format!("sightline-{what}-{id}{state}{web}.{extension}")
+    let state = if batch.ended_at.is_none() { "running" } else { "" };
+    named(what, &batch.id.to_string(), state, batch.simulated, extension)
 }
 
 /// A search of a batch, with its run.
@@ -106,28 +104,21 @@ impl<'a> BatchWriter<'a> {
     ///
     /// # Errors
     /// Returns the errors of `out`.
-    pub fn search(
-        &mut self,
-        row: u32,
-        search_type: SearchType,
-        query: &str,
-        status: &str,
-        run: Option<&RunRecord>,
-    ) -> io::Result<()> {
+    pub fn search(&mut self, search: &BatchSearchReport<'_>) -> io::Result<()> {
         if self.format == Format::Json {
-            let report = serde_json::to_string(&BatchSearchReport { row, search_type, query, status, run })?;
             self.out.write_all(if self.is_first { b"\n" } else { b",\n" })?;
             self.is_first = false;
-            return self.out.write_all(json(&report).as_bytes());
+            return self.out.write_all(json(&serde_json::to_string(search)?).as_bytes());
         }
+        let BatchSearchReport { row, search_type: query_type, query, ref run, .. } = *search;
         let Some(run) = run else { return Ok(()) };
-        let (run_id, query_type) = (run.summary.id, search_type);
+        let run_id = run.summary.id;
         run.results.iter().try_for_each(|result| {
             if self.format == Format::Ndjson {
                 return write_line(self.out, &ResultLine { row, query_type, query, run_id, result });
             }
             let search = [row.to_string(), query_type.to_string(), cell(query), run_id.to_string()];
-            write_csv(self.out, &search.into_iter().chain(csv::row(result)?).collect::<Vec<_>>())
+            write_csv(self.out, &search.into_iter().chain(csv::row(result)).collect::<Vec<_>>())
         })
     }
 
@@ -166,7 +157,9 @@ pub fn write_batch(
         };
         let record = found.map(|found| runs.reader.record(&found)).transpose()?;
         let Search { search_type, query, .. } = &row.search;
-        Ok::<_, ExportError>(file.search(row.position, *search_type, query, row.status(), record.as_ref())?)
+        let (row, status, run) = (row.position, row.status(), record.as_ref());
+        let search = BatchSearchReport { row, search_type: *search_type, query, status, run };
+        Ok::<_, ExportError>(file.search(&search)?)
     })?;
     Ok(file.end()?)
 }
@@ -190,21 +183,13 @@ impl BatchMatrix {
     /// Returns the errors of `out`.
     pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         let titles = self.titles();
-        let head: Vec<String> = ["row", "type", "query", "status"]
-            .map(str::to_owned)
-            .into_iter()
-            .chain(titles.iter().map(|title| cell(title)))
-            .collect();
-        write_csv_head(out, &head)?;
+        let head = ["row", "type", "query", "status"].map(str::to_owned).into_iter();
+        write_csv_head(out, &head.chain(titles.iter().map(|title| cell(title))).collect::<Vec<_>>())?;
         self.rows.iter().try_for_each(|row| {
-            let mut cells = vec![
-                row.row.to_string(),
-                row.search_type.to_string(),
-                cell(&row.query),
-                row.status.to_owned(),
-            ];
-            cells.extend(row.outcomes.iter().map(|outcome| outcome.map_or("", Outcome::as_str).to_owned()));
-            write_csv(out, &cells)
+            let (number, kind) = (row.row.to_string(), row.search_type.to_string());
+            let head = [number, kind, cell(&row.query), row.status.to_owned()];
+            let outcomes = row.outcomes.iter().map(|outcome| outcome.map_or("", Outcome::as_str).to_owned());
+            write_csv(out, &head.into_iter().chain(outcomes).collect::<Vec<_>>())
         })
     }
 }

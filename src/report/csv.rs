@@ -14,22 +14,30 @@ use crate::base::text::{cell, json, write_csv, write_csv_head};
 use crate::model::entity::merge;
 use crate::model::run::ResultRecord;
 
-/// The columns before those of [`METADATA`].
-const BEFORE: [&str; 7] = ["id", "type", "platform", "value", "confidence", "source", "created_at"];
-/// The columns for metadata that are useful for sorting or filtering, each with its metadata member.
-const METADATA: [(&str, &str); 8] = [
-    ("profile_url", "profile_url"),
-    ("display_name", "display_name"),
-    ("user_id", "user_id"),
-    ("bio", "bio"),
-    ("location", "location"),
-    ("website", "website"),
-    ("avatar_url", "avatar_url"),
-    // The metadata member is the time at which the profile was created. The column `created_at` is the time at which
-    // the result was found.
-    ("since", "created_at"),
+/// The columns, each with its cell.
+const COLUMNS: [(&str, fn(&ResultRecord) -> String); 19] = [
+    ("id", |it| it.id.to_string()),
+    ("type", |it| it.result_type.clone()),
+    ("platform", |it| it.platform.clone().unwrap_or_default()),
+    ("value", |it| it.value.clone().unwrap_or_default()),
+    ("confidence", |it| format!("{:.2}", it.confidence)),
+    ("source", |it| it.source.clone()),
+    ("created_at", |it| rfc3339_millis(it.created_at)),
+    // Metadata that are useful for sorting or filtering.
+    ("profile_url", |it| text_of(it.metadata.get("profile_url"))),
+    ("display_name", |it| text_of(it.metadata.get("display_name"))),
+    ("user_id", |it| text_of(it.metadata.get("user_id"))),
+    ("bio", |it| text_of(it.metadata.get("bio"))),
+    ("location", |it| text_of(it.metadata.get("location"))),
+    ("website", |it| text_of(it.metadata.get("website"))),
+    ("avatar_url", |it| text_of(it.metadata.get("avatar_url"))),
+    // The time at which the profile was created. The column `created_at` is that at which the result was found.
+    ("since", |it| text_of(it.metadata.get("created_at"))),
+    ("sources", |it| merge::modules(it).join(" ")),
+    ("metadata", metadata),
+    ("note", |it| it.annotation.as_ref().and_then(|it| it.note.clone()).unwrap_or_default()),
+    ("not_this_person", |it| if it.is_of_another_person() { "true".to_owned() } else { String::new() }),
 ];
-const AFTER: [&str; 4] = ["sources", "metadata", "note", "not_this_person"];
 
 /// Writes the header and a row for each result.
 ///
@@ -37,37 +45,27 @@ const AFTER: [&str; 4] = ["sources", "metadata", "note", "not_this_person"];
 /// Returns the errors of `out`.
 pub fn write(out: &mut dyn Write, results: &[ResultRecord]) -> io::Result<()> {
     write_csv_head(out, &columns().collect::<Vec<&str>>())?;
-    results.iter().try_for_each(|result| write_csv(out, &row(result)?))
+    results.iter().try_for_each(|result| write_csv(out, &row(result).collect::<Vec<_>>()))
 }
 
 /// Returns the names of the columns.
 pub(super) fn columns() -> impl Iterator<Item = &'static str> {
-    BEFORE.into_iter().chain(METADATA.map(|(column, _)| column)).chain(AFTER)
+    COLUMNS.iter().map(|(name, _)| *name)
 }
 
 /// Returns the cells of a result.
-pub(super) fn row(result: &ResultRecord) -> io::Result<Vec<String>> {
-    let mut cells = vec![
-        result.id.to_string(),
-        cell(&result.result_type),
-        cell(result.platform.as_deref().unwrap_or("")),
-        cell(result.value.as_deref().unwrap_or("")),
-        format!("{:.2}", result.confidence),
-        cell(&result.source),
-        rfc3339_millis(result.created_at),
-    ];
-    cells.extend(METADATA.map(|(_, member)| cell(&text_of(result.metadata.get(member)))));
-    cells.push(cell(&merge::modules(result).join(" ")));
-    cells.push(match result.metadata.is_empty() {
-        true => String::new(),
-        // The text is escaped inside the JSON. An apostrophe after the `;`, which `cell` would add, would make the
-        // JSON invalid.
-        false => cell(&json(&serde_json::to_string(&result.metadata)?).replace(';', "\\u003b")),
-    });
-    let annotation = result.annotation.clone().unwrap_or_default();
-    cells.push(cell(&annotation.note.unwrap_or_default()));
-    cells.push(if annotation.not_this_person { "true".to_owned() } else { String::new() });
-    Ok(cells)
+pub(super) fn row(result: &ResultRecord) -> impl Iterator<Item = String> {
+    COLUMNS.iter().map(|(_, of)| cell(&of(result)))
+}
+
+/// Returns all metadata as JSON.
+fn metadata(result: &ResultRecord) -> String {
+    if result.metadata.is_empty() {
+        return String::new();
+    }
+    // The text is escaped inside the JSON. An apostrophe after the `;`, which `cell` would add, would make the JSON
+    // invalid. It has a form, because its names are texts.
+    json(&serde_json::to_string(&result.metadata).unwrap_or_default()).replace(';', "\\u003b")
 }
 
 /// Returns a member as the text of one cell. For a list it is the first item, which the site shows first.

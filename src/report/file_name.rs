@@ -15,17 +15,18 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'
 /// Returns the file name. For any query it contains only letters, digits, `.`, `_`, `-` and `+`.
 pub fn file_name(run: &RunSummary, format: Format) -> String {
     let query: String = run.query.trim().chars().map(sanitize).take(MAX_QUERY).collect();
+    let state = if run.status == Status::Completed { "" } else { run.status.as_str() };
+    let what = format!("{}-{query}", run.search_type);
+    named(&what, &run.id.to_string(), state, run.simulated, format.as_str())
+}
+
+/// Returns the name of a file about the thing with this UUID. `state` is empty if the thing is complete.
+pub(super) fn named(what: &str, id: &str, state: &str, is_simulated: bool, extension: &str) -> String {
     // The end of a version 7 UUID is random. Its beginning is the time, which is equal for runs of one minute.
-    let id = run.id.to_string();
     let id = id.rsplit('-').next().unwrap_or_default();
-    let mut name = format!("sightline-{}-{query}-{id}", run.search_type);
-    if run.status != Status::Completed {
-        name = format!("{name}-{}", run.status.as_str());
-    }
-    if run.simulated {
-        name.push_str("-simulated");
-    }
-    format!("{name}.{}", format.as_str())
+    let dash = if state.is_empty() { "" } else { "-" };
+    let web = if is_simulated { "-simulated" } else { "" };
+    format!("sightline-{what}-{id}{dash}{state}{web}.{extension}")
 }
 
 /// Replaces a character that has a meaning in a shell, a path or a header.

@@ -146,14 +146,11 @@ fn object(node: &Node) -> Option<Value> {
 }
 
 fn user_account(node: &Node) -> Value {
-    let login = node.value.as_str();
-    let mut object = match node.platform.as_deref() {
-        Some(platform) => observable(
-            "user-account",
-            json!({ "account_login": login, "account_type": account_type(platform) }),
-        ),
-        None => observable("user-account", json!({ "account_login": login })),
-    };
+    let mut properties = json!({ "account_login": node.value });
+    if let Some(platform) = &node.platform {
+        properties["account_type"] = account_type(platform).into();
+    }
+    let mut object = observable("user-account", properties);
     if let Some(name) = &node.display_name {
         object["display_name"] = name.as_str().into();
     }

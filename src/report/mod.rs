@@ -7,6 +7,7 @@
 //! | [`batch`] | the results of a batch of searches, and its matrix |
 //! | `graph` | the entities of runs, and what joins them |
 //! | [`dossier`] | the results of a domain or an email address as tables by subject |
+//! | [`facts`] | what the results say about who they belong to |
 //! | [`timeline`] | the days that results name |
 //! | [`html`] | one page to read, print or keep |
 //! | `markdown` | the same as text |
@@ -34,6 +35,7 @@ pub mod account;
 pub mod batch;
 pub mod csv;
 pub mod dossier;
+pub mod facts;
 pub mod file_name;
 mod graph;
 pub mod html;
@@ -163,20 +165,17 @@ impl Format {
             Self::Md => out.write_all(markdown::page(run, catalog)?.as_bytes()),
             Self::Graphml | Self::Stix => {
                 let graph = Graph::of(&Vec::from_iter(run.findings()), catalog.profiles());
-                self.write_graph_about(out, &graph, Some(About::of(run)))
+                self.write_graph(out, &graph, Some(run))
             }
         }
     }
 
-    /// Writes a graph in one of the formats of graphs.
+    /// Writes a graph in one of the formats of graphs, with the coverage of `run` if it is the graph of one run.
     ///
     /// # Errors
     /// Returns the errors of `out`.
-    pub fn write_graph(self, out: &mut dyn Write, graph: &Graph) -> io::Result<()> {
-        self.write_graph_about(out, graph, None)
-    }
-
-    fn write_graph_about(self, out: &mut dyn Write, graph: &Graph, about: Option<About>) -> io::Result<()> {
+    pub fn write_graph(self, out: &mut dyn Write, graph: &Graph, run: Option<&RunRecord>) -> io::Result<()> {
+        let about = run.map(About::of);
         match self {
             Self::Graphml => GraphMl { graph, about }.write_into(out).map_err(io::Error::other),
             Self::Stix => write_json(out, &stix(graph, about.as_ref())),

@@ -11,10 +11,13 @@ use crate::modules::definition::ResultType;
 /// The first year of the domain name system (RFC 882).
 const FIRST_YEAR: i16 = 1983;
 
+/// The title of the days on which accounts were created.
+pub(super) const ACCOUNTS: &str = "Accounts created";
+
 /// The kinds of events: the title, the types of results that have one, and the members of their metadata with the day.
 type Kind = (&'static str, &'static [ResultType], &'static [&'static str]);
 const KINDS: [Kind; 6] = [
-    ("Accounts created", &[ResultType::Account, ResultType::Profile], &["created_at"]),
+    (ACCOUNTS, &[ResultType::Account, ResultType::Profile], &["created_at"]),
     ("Breaches", &[ResultType::Breach], &["breached_on"]),
     ("Keys made", &[ResultType::PublicKey], &["created_at"]),
     ("Registrations", &[ResultType::Registration], &["registered_at", "created_at"]),
@@ -39,10 +42,10 @@ pub struct Event {
 
 /// Returns the events in these results up to `now`, in the order of their days. Values that are not valid dates, or are
 /// older than the domain name system, are skipped.
-pub fn events(results: &[ResultRecord], now: Timestamp) -> Vec<Event> {
+pub fn events<'r>(results: impl Iterator<Item = &'r ResultRecord>, now: Timestamp) -> Vec<Event> {
     let last = now.to_zoned(TimeZone::UTC).date();
     let is_valid = |event: &Event| event.day.year() >= FIRST_YEAR && event.day <= last;
-    let mut events: Vec<Event> = results.iter().filter_map(event).filter(is_valid).collect();
+    let mut events: Vec<Event> = results.filter_map(event).filter(is_valid).collect();
     events.sort_by_key(|event| (event.day, event.result));
     events
 }
@@ -63,14 +66,11 @@ fn event(result: &ResultRecord) -> Option<Event> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::entity::tests::record;
     use serde_json::{Value, json};
 
     fn result(id: u32, kind: &str, metadata: &Value) -> ResultRecord {
-        serde_json::from_value(json!({
-            "id": id, "type": kind, "entity_type": kind, "platform": format!("Site {id}"), "value": "ana",
-            "confidence": 0.9, "source": "site", "metadata": metadata, "created_at": "2026-01-01T00:00:00.000Z",
-        }))
-        .unwrap()
+        record(id, kind, "ana", metadata)
     }
 
     #[test]
@@ -85,7 +85,8 @@ mod tests {
             result(6, "account", &json!({"created_at": "2026-01-02"})),
             result(7, "account", &json!({"created_at": "0001-01-01"})),
         ];
-        let shown: Vec<_> = events(&results, now).iter().map(|event| (event.title, event.result)).collect();
+        let shown: Vec<_> =
+            events(results.iter(), now).iter().map(|event| (event.title, event.result)).collect();
         assert_eq!(shown, [("Breaches", 2), ("Accounts created", 1), ("Accounts created", 5)]);
     }
 }

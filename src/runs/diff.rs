@@ -383,17 +383,11 @@ fn unordered(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn record(metadata: &Value) -> ResultRecord {
-        serde_json::from_value(json!({
-            "id": 1, "type": "account", "entity_type": "account", "platform": "GitHub", "value": "octocat",
-            "confidence": 0.9, "source": "github", "created_at": "2026-05-06T07:08:09Z", "metadata": metadata,
-        }))
-        .unwrap()
-    }
+    use crate::model::entity::tests::record;
 
     fn names(before: &Value, after: &Value) -> Vec<String> {
-        let all = differences(&record(before), &record(after), false);
+        let [before, after] = [before, after].map(|it| record(1, "account", "octocat", it));
+        let all = differences(&before, &after, false);
         all.into_iter().map(|change| change.name).collect()
     }
 

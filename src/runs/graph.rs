@@ -136,15 +136,9 @@ impl Graph {
                 self::node(&mut nodes, entity, *run_id).add(*run_id, record);
                 let is_own = subjects.owners(record, entity).iter().any(|owner| owner.id == entity.id);
                 if is_own && entity.id != asked.id {
-                    edges.insert(Edge {
-                        from: asked.id,
-                        to: entity.id,
-                        class,
-                        field: None,
-                        run_id: *run_id,
-                        result_id: record.id,
-                        at: record.created_at,
-                    });
+                    let (run_id, result_id, at) = (*run_id, record.id, record.created_at);
+                    let (from, to, field) = (asked.id, entity.id, None);
+                    edges.insert(Edge { from, to, class, field, run_id, result_id, at });
                 }
             }
         }
@@ -157,18 +151,12 @@ impl Graph {
                     node.confidence = node.confidence.max(link.confidence);
                 }
             }
-            edges.insert(Edge {
-                from: link.from.id,
-                to: link.to.id,
-                class: match link.class {
-                    Class::Verified => EdgeClass::Verified,
-                    Class::Stated => EdgeClass::Stated,
-                },
-                field: Some(link.field),
-                run_id,
-                result_id,
-                at: link.at,
-            });
+            let class = match link.class {
+                Class::Verified => EdgeClass::Verified,
+                Class::Stated => EdgeClass::Stated,
+            };
+            let (from, to, field, at) = (link.from.id, link.to.id, Some(link.field), link.at);
+            edges.insert(Edge { from, to, class, field, run_id, result_id, at });
         }
         let mut nodes: Vec<Node> = nodes.into_values().collect();
         nodes.sort_by_cached_key(|it| {

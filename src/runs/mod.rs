@@ -3,7 +3,6 @@
 //! | file | holds |
 //! |---|---|
 //! | [`record`] | all of a run at one moment |
-//! | [`facts`] | what results say about who they belong to |
 //! | [`event`] | the frames of a stream: serialized once, shared by all readers |
 //! | [`live`] | runs in memory |
 //! | `waiting` | waiting for the changes of a run |
@@ -47,7 +46,6 @@ pub mod driver;
 mod drivers;
 mod ending;
 pub mod event;
-pub mod facts;
 pub mod family;
 pub mod figures;
 pub mod follow;

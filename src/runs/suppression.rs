@@ -100,13 +100,8 @@ impl Suppressed {
     }
 
     /// Returns the number of identifiers.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.list.as_ref().map_or(0, |(_, hashes)| hashes.len())
-    }
-
-    /// Returns whether the list is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Returns whether the query must not be searched.
@@ -214,7 +209,7 @@ mod tests {
             assert!(!error.to_string().contains("jane"), "{error}");
         }
         let whole = Suppressed::parse(&format!("\u{feff}# x\r\n\r\n  {good}  \r\n{good}\n"), key()).unwrap();
-        assert_eq!(whole.len(), 1);
+        assert_eq!(whole.count(), 1);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use sightline::base::secret::Secret;
-use sightline::model::family::FollowState;
+use sightline::model::family::{FollowState, FollowStatus};
 use sightline::model::follow::{Class, FollowOrder, LeadReason, MAX_LOOKUPS};
 use sightline::model::page::ListFilter;
 use sightline::modules::definition::ResultType;
@@ -64,7 +64,7 @@ impl Bench {
     fn wait_for_family(&self, root: RunId) {
         eventually("the family ends", || {
             self.runs.run_due_tasks();
-            !self.state(root).is_running()
+            self.state(root).status == FollowStatus::Completed
         });
     }
 

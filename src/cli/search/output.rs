@@ -16,7 +16,7 @@ use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::modules::near::did_you_mean;
 use crate::modules::probe::ProbeError;
-use crate::report::batch::{BatchReport, BatchWriter};
+use crate::report::batch::{BatchReport, BatchSearchReport, BatchWriter};
 use crate::report::{self, write_family};
 use crate::runs::family::plan::NextSearch;
 use crate::runs::record::RunRecord;
@@ -172,7 +172,9 @@ impl<'o> Output<'o> {
             (Self::Table { out, table, .. }, Some(run)) => table.end(*out, run)?,
             (Self::List(list), run) => {
                 let status = run.map_or("refused", |run| run.summary.status.as_str());
-                list.search(row.position, row.query.search_type(), row.query.raw(), status, run)?;
+                let (query, search_type) = (row.query.raw(), row.query.search_type());
+                let row = row.position;
+                list.search(&BatchSearchReport { row, search_type, query, status, run })?;
             }
             _ => {}
         }

@@ -11,7 +11,7 @@ use crate::base::text::{columns, cut, line, padded, plain};
 use crate::model::entity::identified::web_address;
 use crate::model::run::{ModuleReport, ResultRecord};
 use crate::modules::outcome::Outcome;
-use crate::runs::facts::Facts;
+use crate::report::facts::Facts;
 use crate::runs::record::RunRecord;
 
 /// The widths of the columns before the value. They are fixed, because rows are written before the last result is known.
@@ -110,7 +110,7 @@ impl Table {
             }
         }
         if let Some(width) = self.terminal.width {
-            self.terminal.facts(out, width, &Facts::of(&run.results))?;
+            self.terminal.facts(out, width, &Facts::of(&run.results, run.as_of))?;
         }
         out.flush()
     }

@@ -39,7 +39,7 @@ mod canonical;
 pub mod identified;
 pub mod merge;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use canonical::folded;
 use serde_json::Value;

@@ -6,20 +6,26 @@ use serde_json::{Value, json};
 use super::merge::{MAX_METADATA_BYTES, MAX_SOURCES, SOURCES, merge, name_source, sources};
 use super::*;
 
-fn finding(kind: &str, value: Option<&str>, module: &str, metadata: Value) -> ResultRecord {
-    let Value::Object(metadata) = metadata else { panic!("no object") };
-    let mut record = ResultRecord {
-        id: 1,
+/// Returns a result for tests, which the module `site` has found on a platform of its own.
+pub(crate) fn record(id: u32, kind: &str, value: &str, metadata: &Value) -> ResultRecord {
+    ResultRecord {
+        id,
         result_type: kind.into(),
         entity_type: kind.into(),
-        platform: Some(format!("Platform of {module}")),
-        value: value.map(Into::into),
-        confidence: 0.72,
-        source: module.into(),
-        metadata,
-        created_at: "2026-01-01T00:00:00Z".parse().unwrap(),
+        platform: Some(format!("Site {id}")),
+        value: Some(value.into()),
+        confidence: 0.9,
+        source: "site".into(),
+        metadata: metadata.as_object().unwrap().clone(),
+        created_at: "2026-05-06T07:08:09Z".parse().unwrap(),
         annotation: None,
-    };
+    }
+}
+
+fn finding(kind: &str, value: Option<&str>, module: &str, metadata: Value) -> ResultRecord {
+    let (value, platform) = (value.map(Into::into), Some(format!("Platform of {module}")));
+    let found = record(1, kind, "", &metadata);
+    let mut record = ResultRecord { value, platform, source: module.into(), confidence: 0.72, ..found };
     name_source(&mut record);
     record
 }
@@ -99,9 +105,8 @@ fn similar_values_are_different_entities() {
 #[test]
 fn accounts_are_equal_on_one_platform_only() {
     let on = |platform: &str, module: &str, value: &str| {
-        let mut record = finding("account", Some(value), module, json!({}));
-        record.platform = Some(platform.into());
-        EntityKey::of(&record)
+        let found = finding("account", Some(value), module, json!({}));
+        EntityKey::of(&ResultRecord { platform: Some(platform.into()), ..found })
     };
     assert_eq!(on("GitHub", "github", "bob"), on("github", "github_api", "bob"));
     assert_ne!(on("GitHub", "github", "bob"), on("GitHub", "github", "Bob"), "to the letter");
@@ -188,6 +193,9 @@ fn a_later_source_adds_missing_members_and_overwrites_none() {
     let mut record = finding("email", Some("a@b.example"), "first", json!({"bio": "one"}));
     let later = finding("email", Some("A@B.example"), "later", json!({"bio": "two", "age": 3}));
     let before = record.clone();
+    // A result of an earlier version has no list of sources.
+    record.metadata.shift_remove(SOURCES);
+    assert!(!merge(&mut record.clone(), &before));
     assert!(merge(&mut record, &later));
     assert_eq!(record.value, before.value);
     assert_eq!((&record.source, &record.platform, record.id), (&before.source, &before.platform, 1));
@@ -207,28 +215,18 @@ fn a_later_source_adds_missing_members_and_overwrites_none() {
 }
 
 #[test]
-fn a_result_of_an_earlier_version_takes_a_source_too() {
-    let mut record = finding("email", Some("a@b.example"), "first", json!({"bio": "one"}));
-    record.metadata.shift_remove(SOURCES);
-    assert!(!merge(&mut record.clone(), &finding("email", Some("a@b.example"), "first", json!({}))));
-    assert!(merge(&mut record, &finding("email", Some("a@b.example"), "later", json!({}))));
-    assert_eq!(sources(&record).len(), 2);
-}
-
-#[test]
 fn agreement_raises_confidence_and_a_platform_counts_once() {
     let agreed = |confidences: &[f64], platform: Option<&str>| {
-        let source = |at: usize| {
-            let mut found = finding("email", Some("a@b.example"), &format!("m{at}"), json!({}));
-            found.confidence = confidences[at];
-            found.platform = platform.map(Into::into);
+        let source = |(at, confidence): (usize, &f64)| {
+            let found = finding("email", Some("a@b.example"), &format!("m{at}"), json!({}));
+            let (platform, confidence) = (platform.map(Into::into), *confidence);
+            let mut found = ResultRecord { platform, confidence, ..found };
             name_source(&mut found);
             found
         };
-        let mut record = source(0);
-        for at in 1..confidences.len() {
-            assert!(merge(&mut record, &source(at)));
-        }
+        let mut sources = confidences.iter().enumerate().map(source);
+        let mut record = sources.next().unwrap();
+        assert!(sources.all(|source| merge(&mut record, &source)));
         record.confidence
     };
     let near = |one: f64, other: f64| assert!((one - other).abs() < 1e-9, "{one} {other}");

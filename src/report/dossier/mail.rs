@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::mail_records::{self as records, Grade, Judgement};
 use crate::model::entity::merge;
-use crate::model::run::{ModuleReport, ResultRecord};
+use crate::model::run::ResultRecord;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
@@ -45,164 +45,136 @@ pub struct Verdict {
 pub(super) fn verdicts(run: &RunRecord) -> Vec<Verdict> {
     let query = Query::parse(run.summary.search_type, &run.summary.query).ok();
     let domain = query.as_ref().and_then(Query::domain).unwrap_or_default();
-    let evidence = Evidence { run };
-    let is_asked = |modules: &[&str]| !evidence.asked(modules).is_empty();
-    let dmarc = evidence.judged("DMARC", DMARC, |record, found| {
+    let spf = judged(run, "SPF", SPF, |record, _| records::spf(record, domain));
+    let dmarc = judged(run, "DMARC", DMARC, |record, found| {
         let parent = found.metadata.get("inherited_from").and_then(Value::as_str);
         records::dmarc(record, parent.is_some_and(|parent| parent != domain))
     });
-    let bimi = evidence.judged("BIMI", BIMI, |record, _| records::bimi(record, dmarc.grade));
-    let tls = evidence.judged("TLS-RPT", TLS_RPT, |record, _| records::tls_reports(record));
-    let rare = [(TLS_RPT, tls), (BIMI, bimi), (MX, evidence.exchangers())];
-    let rare = rare.into_iter().filter(|(modules, _)| is_asked(modules)).map(|(_, verdict)| verdict);
-    let spf = evidence.judged("SPF", SPF, |record, _| records::spf(record, domain));
-    let common = [spf, evidence.dkim(), dmarc, evidence.mta_sts()];
+    let bimi = judged(run, "BIMI", BIMI, |record, _| records::bimi(record, dmarc.grade));
+    let tls = judged(run, "TLS-RPT", TLS_RPT, |record, _| records::tls_reports(record));
+    let is_asked = |modules: &[&str]| run.modules.iter().any(|it| modules.contains(&it.module.as_str()));
     let has_common = [SPF, DKIM, DMARC, MTA_STS, MTA_STS_POLICY].into_iter().any(is_asked);
-    common.into_iter().filter(|_| has_common).chain(rare).collect()
+    let common = [spf, dkim(run), dmarc, mta_sts(run)].into_iter().filter(|_| has_common);
+    let rare = [(TLS_RPT, tls), (BIMI, bimi), (MX, exchangers(run))].into_iter();
+    common.chain(rare.filter(|(modules, _)| is_asked(modules)).map(|(_, verdict)| verdict)).collect()
 }
 
-struct Evidence<'r> {
-    run: &'r RunRecord,
-}
-
-impl<'r> Evidence<'r> {
-    fn dkim(&self) -> Verdict {
-        let found = DKIM.iter().find_map(|module| self.found(&[module], "technology"));
-        if let Some(found) = found {
-            let provider = found.value.as_deref().unwrap_or("a provider");
-            let flags = found.metadata.get("flags").and_then(Value::as_str).unwrap_or_default();
-            return match flags.split(':').any(|flag| flag.eq_ignore_ascii_case("y")) {
-                true => verdict("DKIM", Grade::Weak, &format!("the key of {provider} is in testing"), found),
-                false => verdict("DKIM", Grade::Good, &format!("a key of {provider} is published"), found),
-            };
-        }
-        let mut verdict = self.without("DKIM", DKIM);
-        if verdict.grade == Grade::Missing {
-            verdict.grade = Grade::Unknown;
-            verdict.reason =
-                "no key under the names of Google and Microsoft 365; other names cannot be listed".into();
-        }
-        verdict
-    }
-
-    fn mta_sts(&self) -> Verdict {
-        let name = "MTA-STS";
-        let policy = self.found(MTA_STS_POLICY, "url");
-        let has_no_policy = || self.without(name, MTA_STS_POLICY).grade == Grade::Missing;
-        let announced = self.judged(name, MTA_STS, |record, _| records::mta_sts(record));
-        match (announced.grade, policy) {
-            (Grade::Unknown, Some(policy)) if announced.record.is_some() => {
-                let text = policy.metadata.get("policy").and_then(Value::as_str).unwrap_or_default();
-                let (grade, reason) = records::mta_sts_policy(text);
-                verdict(name, grade, &reason, policy)
-            }
-            (Grade::Unknown, None) if announced.record.is_some() && has_no_policy() => {
-                let reason = "announced, but there is no policy".into();
-                Verdict { grade: Grade::Weak, reason, ..announced }
-            }
-            (Grade::Missing, Some(policy)) => {
-                verdict(name, Grade::Weak, "there is a policy, but no record announces it", policy)
-            }
-            _ => announced,
-        }
-    }
-
-    fn exchangers(&self) -> Verdict {
-        let Some(first) = self.found(MX, "dns_record") else { return self.without("MX", MX) };
-        let all = self.run.results.iter().filter(|result| is_from(result, MX, "dns_record"));
-        let (grade, reason) =
-            records::exchangers(&all.filter_map(|it| it.value.as_deref()).collect::<Vec<_>>());
-        verdict("MX", grade, &reason, first)
-    }
-
-    /// Returns the verdict on a kind of which there may be one record.
-    fn judged(
-        &self,
-        name: &'static str,
-        modules: &[&str],
-        judge: impl Fn(&str, &ResultRecord) -> Judgement,
-    ) -> Verdict {
-        let Some(found) = self.found(modules, "dns_record") else { return self.without(name, modules) };
-        let value = found.value.as_deref().unwrap_or_default();
-        let all = found.metadata.get("records").and_then(Value::as_array).map_or(1, Vec::len);
-        let (grade, reason) = match all {
-            1 if value.chars().count() >= MOST_CHARS => {
-                (Grade::Unknown, "the record is too long to be read".to_owned())
-            }
-            1 => judge(value, found),
-            _ => (Grade::Weak, format!("there are {all} records, so none counts: only one is allowed")),
+fn dkim(run: &RunRecord) -> Verdict {
+    if let Some(key) = DKIM.iter().find_map(|module| found(run, &[module], "technology").next()) {
+        let provider = key.value.as_deref().unwrap_or("a provider");
+        let flags = key.metadata.get("flags").and_then(Value::as_str).unwrap_or_default();
+        return match flags.split(':').any(|flag| flag.eq_ignore_ascii_case("y")) {
+            true => verdict("DKIM", Grade::Weak, format!("the key of {provider} is in testing"), key),
+            false => verdict("DKIM", Grade::Good, format!("a key of {provider} is published"), key),
         };
-        verdict(name, grade, &reason, found)
     }
-
-    /// Returns the first result of that type from one of these modules.
-    fn found(&self, modules: &[&str], kind: &str) -> Option<&'r ResultRecord> {
-        self.run.results.iter().find(|result| is_from(result, modules, kind))
+    let verdict = without(run, "DKIM", DKIM);
+    if verdict.grade != Grade::Missing {
+        return verdict;
     }
+    let reason = "no key under the names of Google and Microsoft 365; other names cannot be listed".into();
+    Verdict { grade: Grade::Unknown, reason, ..verdict }
+}
 
-    /// Returns the reports of these modules.
-    fn asked(&self, modules: &[&str]) -> Vec<&'r ModuleReport> {
-        self.run.modules.iter().filter(|it| modules.contains(&it.module.as_str())).collect()
-    }
-
-    /// Returns the verdict where no record was found.
-    fn without(&self, name: &'static str, modules: &[&str]) -> Verdict {
-        let asked = self.asked(modules);
-        let open = asked.iter().find(|module| module.status != Outcome::Miss);
-        let (grade, reason) = match open {
-            None if asked.is_empty() => (Grade::Unknown, "not asked by this search".to_owned()),
-            None => (Grade::Missing, "there is no record".to_owned()),
-            Some(module) => {
-                let why = module.reason.map_or_else(|| module.status.as_str().into(), Reason::as_phrase);
-                (Grade::Unknown, format!("no answer: {why}"))
-            }
-        };
-        Verdict { name, grade, reason, record: None, result: None }
+fn mta_sts(run: &RunRecord) -> Verdict {
+    let name = "MTA-STS";
+    let policy = found(run, MTA_STS_POLICY, "url").next();
+    let has_no_policy = || without(run, name, MTA_STS_POLICY).grade == Grade::Missing;
+    let announced = judged(run, name, MTA_STS, |record, _| records::mta_sts(record));
+    match (announced.grade, policy) {
+        (Grade::Unknown, Some(policy)) if announced.record.is_some() => {
+            let text = policy.metadata.get("policy").and_then(Value::as_str).unwrap_or_default();
+            let (grade, reason) = records::mta_sts_policy(text);
+            verdict(name, grade, reason, policy)
+        }
+        (Grade::Unknown, None) if announced.record.is_some() && has_no_policy() => {
+            let reason = "announced, but there is no policy".into();
+            Verdict { grade: Grade::Weak, reason, ..announced }
+        }
+        (Grade::Missing, Some(policy)) => {
+            verdict(name, Grade::Weak, "there is a policy, but no record announces it".into(), policy)
+        }
+        _ => announced,
     }
 }
 
-fn verdict(name: &'static str, grade: Grade, reason: &str, result: &ResultRecord) -> Verdict {
+fn exchangers(run: &RunRecord) -> Verdict {
+    let all: Vec<_> = found(run, MX, "dns_record").collect();
+    let Some(first) = all.first() else { return without(run, "MX", MX) };
+    let (grade, reason) =
+        records::exchangers(&all.iter().filter_map(|it| it.value.as_deref()).collect::<Vec<_>>());
+    verdict("MX", grade, reason, first)
+}
+
+/// Returns the verdict on a kind of which there may be one record.
+fn judged(
+    run: &RunRecord,
+    name: &'static str,
+    modules: &[&str],
+    judge: impl Fn(&str, &ResultRecord) -> Judgement,
+) -> Verdict {
+    let Some(found) = found(run, modules, "dns_record").next() else { return without(run, name, modules) };
+    let value = found.value.as_deref().unwrap_or_default();
+    let all = found.metadata.get("records").and_then(Value::as_array).map_or(1, Vec::len);
+    let (grade, reason) = match all {
+        1 if value.chars().count() >= MOST_CHARS => {
+            (Grade::Unknown, "the record is too long to be read".to_owned())
+        }
+        1 => judge(value, found),
+        _ => (Grade::Weak, format!("there are {all} records, so none counts: only one is allowed")),
+    };
+    verdict(name, grade, reason, found)
+}
+
+/// Returns the results of that type from these modules.
+fn found<'r>(run: &'r RunRecord, modules: &[&str], kind: &str) -> impl Iterator<Item = &'r ResultRecord> {
+    let is_of = |it: &ResultRecord| merge::modules(it).iter().any(|id| modules.contains(&id.as_str()));
+    run.results.iter().filter(move |it| it.result_type == kind && is_of(it))
+}
+
+/// Returns the verdict where no record was found.
+fn without(run: &RunRecord, name: &'static str, modules: &[&str]) -> Verdict {
+    let mut asked = run.modules.iter().filter(|it| modules.contains(&it.module.as_str())).peekable();
+    let is_asked = asked.peek().is_some();
+    let (grade, reason) = match asked.find(|module| module.status != Outcome::Miss) {
+        None if !is_asked => (Grade::Unknown, "not asked by this search".to_owned()),
+        None => (Grade::Missing, "there is no record".to_owned()),
+        Some(module) => {
+            let why = module.reason.map_or_else(|| module.status.as_str().into(), Reason::as_phrase);
+            (Grade::Unknown, format!("no answer: {why}"))
+        }
+    };
+    Verdict { name, grade, reason, record: None, result: None }
+}
+
+fn verdict(name: &'static str, grade: Grade, reason: String, result: &ResultRecord) -> Verdict {
     let record = result.value.clone().filter(|_| result.result_type != "technology");
-    Verdict { name, grade, reason: reason.to_owned(), record, result: Some(result.id) }
-}
-
-/// Returns whether a result is of that type and from one of these modules.
-fn is_from(result: &ResultRecord, modules: &[&str], kind: &str) -> bool {
-    let is_of = || merge::modules(result).iter().any(|module| modules.contains(&module.as_str()));
-    result.result_type == kind && is_of()
+    Verdict { name, grade, reason, record, result: Some(result.id) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::entity::tests::record;
+    use crate::model::run::ModuleReport;
     use crate::report::csv::tests::run;
     use serde_json::json;
 
     /// Returns a run in which modules ended so, each with its result.
     fn asked(modules: &[(&str, Outcome, Value)]) -> RunRecord {
-        let mut record = run(Vec::new());
-        record.modules.clear();
+        let mut run = run(Vec::new());
+        run.modules.clear();
         for (id, (module, status, result)) in (1..).zip(modules) {
             let report = json!({
                 "module": module, "platform": module, "status": status, "reason": null, "http_status": 200, "elapsed_ms": 1,
             });
-            record.modules.push(serde_json::from_value::<ModuleReport>(report).unwrap());
-            if *status == Outcome::Hit {
-                let mut result = result.clone();
-                result["id"] = json!(id);
-                result["source"] = json!(module);
-                for (name, value) in [("entity_type", &result["type"].clone()), ("platform", &Value::Null)] {
-                    result[name] = value.clone();
-                }
-                if result["metadata"].is_null() {
-                    result["metadata"] = json!({});
-                }
-                result["confidence"] = json!(0.9);
-                result["created_at"] = json!("2026-01-01T00:00:00.000Z");
-                record.results.push(serde_json::from_value(result).unwrap());
+            run.modules.push(serde_json::from_value::<ModuleReport>(report).unwrap());
+            if let (Outcome::Hit, Some(kind)) = (status, result["type"].as_str()) {
+                let result = record(id, kind, result["value"].as_str().unwrap(), &result["metadata"]);
+                run.results.push(ResultRecord { source: (*module).to_owned(), ..result });
             }
         }
-        record
+        run
     }
 
     fn grade(name: &str, modules: &[(&str, Outcome, Value)]) -> (Grade, String) {
@@ -225,7 +197,11 @@ mod tests {
 
     #[test]
     fn a_policy_counts_only_together_with_its_announcement() {
-        let record = ("dns_mta_sts", Outcome::Hit, json!({"type": "dns_record", "value": "v=STSv1; id=1"}));
+        let record = (
+            "dns_mta_sts",
+            Outcome::Hit,
+            json!({"type": "dns_record", "value": "v=STSv1; id=1", "metadata": {}}),
+        );
         let none = ("dns_mta_sts", Outcome::Miss, Value::Null);
         let policy = |mode: &str| {
             let text = format!("version: STSv1\nmode: {mode}\nmx: *.a.example\nmax_age: 86400");

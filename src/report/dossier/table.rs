@@ -107,12 +107,8 @@ impl Column {
 
 /// Returns the platforms that found a result.
 fn sources(result: &ResultRecord) -> Vec<(u32, String)> {
-    let platforms = merge::sources(result).into_iter().filter_map(|source| source.platform);
-    let platforms: Vec<(u32, String)> = platforms.map(|platform| (result.id, platform)).collect();
-    if !platforms.is_empty() {
-        return platforms;
-    }
-    vec![(result.id, result.site().to_owned())]
+    let sources = merge::sources(result).into_iter();
+    sources.map(|source| (result.id, source.platform.unwrap_or(source.module))).collect()
 }
 
 fn key(columns: &[Column], cells: &[String]) -> String {
@@ -144,6 +140,7 @@ fn day_of(text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::entity::tests::record;
     use crate::modules::definition::ResultType;
     use serde_json::json;
 
@@ -155,11 +152,7 @@ mod tests {
     ];
 
     fn result(id: u32, value: &str, metadata: &Value) -> ResultRecord {
-        serde_json::from_value(json!({
-            "id": id, "type": "dns_record", "entity_type": "dns_record", "platform": format!("Site {id}"), "value": value,
-            "confidence": 0.9, "source": "site", "metadata": metadata, "created_at": "2026-01-01T00:00:00.000Z",
-        }))
-        .unwrap()
+        record(id, "dns_record", value, metadata)
     }
 
     #[test]

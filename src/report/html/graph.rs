@@ -83,56 +83,31 @@ fn name(node: &Node) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::modules::definition::ResultType;
-
-    fn node(number: u128) -> Node {
-        Node {
-            id: Uuid::from_u128(number),
-            kind: "account",
-            query_type: None,
-            value: format!("<b>{number}"),
-            platform: None,
-            display_name: None,
-            confidence: 1.0,
-            runs: Default::default(),
-            results: Default::default(),
-            entity_kind: ResultType::Account,
-            seen: None,
-        }
-    }
-
-    fn edge(from: u128, to: u128, class: EdgeClass) -> Edge {
-        Edge {
-            from: Uuid::from_u128(from),
-            to: Uuid::from_u128(to),
-            class,
-            field: None,
-            run_id: RunId::new(),
-            result_id: 1,
-            at: jiff::Timestamp::UNIX_EPOCH,
-        }
-    }
+    use crate::modules::query::{Query, SearchType};
+    use crate::runs::leads::tests::{catalog, profile};
+    use crate::runs::record::Findings;
+    use serde_json::json;
 
     #[test]
     fn what_is_linked_is_listed_once_and_the_rest_is_counted() {
-        let edges = vec![
-            edge(0, 1, EdgeClass::SameName),
-            edge(0, 4, EdgeClass::SameName),
-            edge(1, 2, EdgeClass::Stated),
-            edge(1, 2, EdgeClass::Stated),
-            edge(3, 1, EdgeClass::Verified),
+        let results = [
+            profile(1, "github", "octocat", json!({"links": ["https://gitlab.com/octocat9"]})),
+            profile(2, "dev_to", "octocat", json!({"verified_links": ["https://github.com/octocat"]})),
+            profile(3, "keybase", "octocat", json!({})),
         ];
-        let graph = Graph { nodes: (0..5).map(node).collect(), edges, links_omitted: 0 };
-        let list = GraphList::new(&graph, None);
-        let links = |place: usize| list.entities[place].links.iter().map(|link| link.how).collect::<Vec<_>>();
-        assert_eq!((list.entities.len(), list.more), (3, 2));
-        assert_eq!(
-            (links(0), links(1), links(2)),
-            (vec!["is named by", "names"], vec!["is named by"], vec!["names"])
-        );
-        let shown = list.to_string();
-        assert!(shown.contains("&#60;b&#62;1") && !shown.contains("<b>"), "{shown}");
-        let graph = Graph { edges: vec![edge(0, 1, EdgeClass::SameName)], ..graph };
-        assert!(GraphList::new(&graph, None).is_empty());
+        // Two runs that have found the same.
+        let graph = |results| {
+            let query = Query::parse(SearchType::Username, "octocat").unwrap();
+            let run = |_| Findings::new(RunId::new(), query.clone(), results);
+            Graph::of(&[(), ()].map(run), catalog().profiles())
+        };
+        let all = graph(&results);
+        let list = GraphList::new(&all, None);
+        let of_entity = |it: &Entity<'_>| it.links.iter().map(|link| link.how).collect::<Vec<_>>();
+        let shown: Vec<Vec<&str>> = list.entities.iter().map(of_entity).collect();
+        // By the names of their platforms.
+        assert_eq!(shown, [vec!["names"], vec!["is named by", "names"], vec!["is named by"]]);
+        assert_eq!(list.more, all.nodes.len() - 3);
+        assert!(GraphList::new(&graph(&results[2..]), None).is_empty());
     }
 }

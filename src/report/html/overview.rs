@@ -9,8 +9,8 @@ use askama::Template;
 use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
 use crate::report::dossier::{Section, sections};
+use crate::report::facts::Facts;
 use crate::report::timeline::{Event, events};
-use crate::runs::facts::Facts;
 use crate::runs::people::people;
 use crate::runs::people::person::Person;
 use crate::runs::record::RunRecord;
@@ -55,9 +55,9 @@ impl Overview {
     /// Makes the overview for a page that shows people and categories elsewhere.
     pub fn of(run: &RunRecord) -> Self {
         Self {
-            facts: Facts::of(&run.results),
+            facts: Facts::of(&run.results, run.as_of),
             platforms: run.results.iter().map(|it| (it.id, it.site().to_owned())).collect(),
-            years: by_year(events(&run.results, run.as_of)),
+            years: by_year(events(run.results.iter(), run.as_of)),
             dossier: sections(run),
             ..Self::default()
         }

@@ -389,7 +389,7 @@ fn is_below(record: &ResultRecord, query: &Query) -> bool {
 }
 
 /// Returns the texts of a value: the value itself, or the elements of an array.
-pub(in crate::runs) fn texts(value: &Value) -> impl Iterator<Item = &str> {
+pub fn texts(value: &Value) -> impl Iterator<Item = &str> {
     let all = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     all.iter().filter_map(Value::as_str)
 }

@@ -12,7 +12,7 @@
 pub mod lead;
 pub mod links;
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,8 +1,9 @@
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::base::ids::RunId;
+use crate::model::entity::tests::record;
 use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
@@ -10,30 +11,18 @@ use crate::runs::graph::{EdgeClass, Graph};
 use crate::runs::leads::links::Subjects;
 use crate::runs::record::Findings;
 
-pub(in crate::runs) fn catalog() -> &'static Catalog {
+pub(crate) fn catalog() -> &'static Catalog {
     static CATALOG: std::sync::OnceLock<Catalog> = std::sync::OnceLock::new();
     CATALOG.get_or_init(|| Catalog::builtin().unwrap())
 }
 
 /// A result of the main kind of a module, as a search for `name` gives it.
-pub(in crate::runs) fn profile(id: u32, module: &str, name: &str, metadata: Value) -> ResultRecord {
-    let platform = catalog().get(module).unwrap().platform().to_owned();
-    let mut members = Map::new();
-    members.insert("profile_url".into(), json!(format!("https://{module}.example/{name}")));
-    let Value::Object(more) = metadata else { panic!("not an object") };
-    members.extend(more);
-    ResultRecord {
-        id,
-        result_type: "profile".into(),
-        entity_type: "profile".into(),
-        platform: Some(platform),
-        value: Some(name.into()),
-        confidence: 0.9,
-        source: module.into(),
-        metadata: members,
-        created_at: "2026-05-06T07:08:09Z".parse().unwrap(),
-        annotation: None,
-    }
+pub(crate) fn profile(id: u32, module: &str, name: &str, metadata: Value) -> ResultRecord {
+    let platform = Some(catalog().get(module).unwrap().platform().to_owned());
+    let address = json!({"profile_url": format!("https://{module}.example/{name}")});
+    let mut found = ResultRecord { platform, source: module.into(), ..record(id, "profile", name, &address) };
+    found.metadata.extend(metadata.as_object().unwrap().clone());
+    found
 }
 
 pub(in crate::runs) fn listed(
@@ -43,9 +32,8 @@ pub(in crate::runs) fn listed(
     value: &str,
     metadata: Value,
 ) -> ResultRecord {
-    let Value::Object(members) = metadata else { panic!("not an object") };
-    let record = profile(id, module, value, json!({}));
-    ResultRecord { result_type: kind.into(), entity_type: kind.into(), metadata: members, ..record }
+    let ResultRecord { platform, source, .. } = profile(id, module, value, json!({}));
+    ResultRecord { platform, source, ..record(id, kind, value, &metadata) }
 }
 
 fn run_id() -> RunId {
@@ -130,22 +118,11 @@ fn a_lead_to_an_account_that_the_search_has_found_says_so() {
 
 #[test]
 fn listed_accounts_are_leads_of_the_profile_that_lists_them() {
+    let proof = |service: &str| json!({"service": service, "verified": true});
     let results = [
         profile(1, "keybase", "octocat", json!({})),
-        listed(
-            2,
-            "keybase",
-            "account",
-            "https://twitter.com/octoproof",
-            json!({"service": "twitter", "verified": true}),
-        ),
-        listed(
-            3,
-            "keybase",
-            "account",
-            "https://octo.example.org/",
-            json!({"service": "generic_web_site", "verified": true}),
-        ),
+        listed(2, "keybase", "account", "https://twitter.com/octoproof", proof("twitter")),
+        listed(3, "keybase", "account", "https://octo.example.org/", proof("generic_web_site")),
         listed(4, "keybase", "account", "octocat", json!({"service": "unknownservice", "username": "oc"})),
     ];
     let found = leads_of(SearchType::Username, "octocat", &results[..3]);
@@ -208,13 +185,7 @@ fn masses_of_links_are_bounded_and_counted() {
 #[test]
 fn email_searches_lead_from_the_accounts_that_a_site_shows() {
     let results = [
-        listed(
-            1,
-            "gravatar_profile",
-            "profile",
-            "https://gravatar.com/octocat",
-            json!({"display_name": "Octo"}),
-        ),
+        listed(1, "gravatar_profile", "profile", "https://gravatar.com/octocat", json!({})),
         listed(2, "gravatar_profile", "account", "https://github.com/octocat", json!({"verified": true})),
         listed(3, "gravatar_profile", "url", "https://octo.example.org/blog", json!({})),
     ];
@@ -232,26 +203,13 @@ fn email_searches_lead_from_the_accounts_that_a_site_shows() {
 #[test]
 fn graphs_join_what_was_searched_with_what_was_found_and_named() {
     let results = [
-        profile(
-            1,
-            "github",
-            "octocat",
-            json!({"website": "https://octo.example.org", "display_name": "Octo Cat"}),
-        ),
+        profile(1, "github", "octocat", json!({"website": "octo.example.org", "display_name": "Octo Cat"})),
         profile(2, "gitlab", "octocat", json!({})),
     ];
     let query = Query::parse(SearchType::Username, "octocat").unwrap();
     let graph = Graph::of(&[Findings::new(run_id(), query, &results)], catalog().profiles());
-    let shown: Vec<(&str, &str)> = graph.nodes.iter().map(|node| (node.kind, node.value.as_str())).collect();
-    assert_eq!(
-        shown,
-        [
-            ("query", "octocat"),
-            ("account", "octocat"),
-            ("account", "octocat"),
-            ("domain", "octo.example.org")
-        ]
-    );
+    let shown: Vec<String> = graph.nodes.iter().map(|it| format!("{} {}", it.kind, it.value)).collect();
+    assert_eq!(shown, ["query octocat", "account octocat", "account octocat", "domain octo.example.org"]);
     assert_eq!(graph.nodes[1].display_name.as_deref(), Some("Octo Cat"));
     let classes: Vec<EdgeClass> = graph.edges.iter().map(|edge| edge.class).collect();
     assert_eq!(classes.iter().filter(|class| **class == EdgeClass::SameName).count(), 2);

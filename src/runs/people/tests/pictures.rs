@@ -40,13 +40,7 @@ fn an_impostor_who_copies_the_picture_is_not_confirmed() {
 
 #[test]
 fn pictures_that_platforms_give_to_many_join_nobody() {
-    let modules = ["github", "gitlab", "dev_to", "keybase"];
-    let results = |names: [&str; 4], metadata: &Value| -> Vec<ResultRecord> {
-        let result = |(at, name): (usize, &&str)| {
-            profile(u32::try_from(at).unwrap() + 1, modules[at], name, metadata.clone())
-        };
-        names.iter().enumerate().map(result).collect()
-    };
+    let results = |names, metadata: &Value| on_each_site(names, |_| metadata.clone());
     let shared = picture("0a", 0xff00);
     // One person uses the picture with variants of a name.
     let people = found(&results(["octocat", "octocat2", "the_octocat", "octocat"], &shared)).people;
@@ -67,9 +61,8 @@ fn pictures_that_platforms_give_to_many_join_nobody() {
 #[test]
 fn a_chain_of_nearly_equal_pictures_is_one_picture() {
     let steps = [0x0, 0xf, 0xff, 0xfff];
-    let modules = ["github", "gitlab", "dev_to", "keybase"];
     let result =
-        |at: usize| profile(at as u32 + 1, modules[at], "octocat", picture(&format!("{at:02x}"), steps[at]));
+        |at: usize| profile(at as u32 + 1, MODULES[at], "octocat", picture(&format!("{at:02x}"), steps[at]));
     for order in [[0, 1, 2, 3], [3, 0, 2, 1], [2, 3, 1, 0]] {
         let found = found(&order.map(result));
         assert_eq!(

@@ -41,7 +41,7 @@ fn file(graph: &Graph, format: &str) -> Answer {
         .ok_or_else(|| WebError::invalid("A graph can be downloaded as json, graphml or stix."))?;
     let mut bytes = Vec::new();
     // This cannot fail: a Vec accepts all bytes, and the graph contains only numbers and strings.
-    format.write_graph(&mut bytes, graph).map_err(WebError::internal)?;
+    format.write_graph(&mut bytes, graph, None).map_err(WebError::internal)?;
     let name = if format == Format::Graphml { "graph.graphml" } else { "graph.json" };
     let disposition = format!("attachment; filename=\"{name}\"");
     let response = Response::new(200, format.media_type(), bytes);

@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 
-use jiff::civil::Date;
+use jiff::Timestamp;
 use url::Url;
 
-use super::leads::links::texts;
+use super::timeline::{ACCOUNTS, Event, events};
 use crate::model::run::ResultRecord;
+use crate::runs::leads::links::texts;
 
 /// The lists: the name, the members with the texts, and the form in which two texts are the same.
 type List = (&'static str, &'static [&'static str], fn(&str) -> String);
@@ -27,38 +28,27 @@ pub struct Fact {
     pub results: Vec<u32>,
 }
 
-/// The day on which an account was created.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Created {
-    /// The day, as in `2011-03-25`.
-    pub day: String,
-    /// The id of the result.
-    pub result: u32,
-    /// The name of the platform.
-    pub platform: String,
-}
-
 /// What the results of a run say about who they belong to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The lists that are not empty, with their names. In each the text with the most sources is the first.
     pub lists: Vec<(&'static str, Vec<Fact>)>,
     /// The account that was created first.
-    pub oldest: Option<Created>,
+    pub oldest: Option<Event>,
     /// The account that was created last, if it is another one.
-    pub newest: Option<Created>,
+    pub newest: Option<Event>,
 }
 
 impl Facts {
     /// Returns the facts in these results, without those that are marked as results of another person.
-    pub fn of(results: &[ResultRecord]) -> Self {
+    pub fn of(results: &[ResultRecord], now: Timestamp) -> Self {
         let results: Vec<&ResultRecord> = results.iter().filter(|it| !it.is_of_another_person()).collect();
-        let mut created: Vec<Created> = results.iter().filter_map(|result| created(result)).collect();
-        created.sort_by(|a, b| (&a.day, a.result).cmp(&(&b.day, b.result)));
+        let mut created = events(results.iter().copied(), now);
+        created.retain(|event| event.title == ACCOUNTS);
         let lists = LISTS.iter().map(|(name, members, key)| (*name, facts(&results, members, key)));
         Self {
             lists: lists.filter(|(_, facts)| !facts.is_empty()).collect(),
-            newest: (created.len() > 1).then(|| created.last().cloned()).flatten(),
+            newest: if created.len() > 1 { created.pop() } else { None },
             oldest: created.into_iter().next(),
         }
     }
@@ -98,29 +88,20 @@ fn site_key(address: &str) -> String {
     format!("{host}{}", url.path().trim_end_matches('/'))
 }
 
-fn created(result: &ResultRecord) -> Option<Created> {
-    let at = result.metadata.get("created_at")?.as_str()?;
-    let day = at.get(..10).filter(|day| day.parse::<Date>().is_ok())?;
-    let platform = result.platform.as_deref().unwrap_or(&result.source);
-    Some(Created { day: day.to_owned(), result: result.id, platform: platform.to_owned() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::entity::tests::record;
     use serde_json::{Value, json};
 
     fn result(id: u32, metadata: &Value) -> ResultRecord {
-        serde_json::from_value(json!({
-            "id": id, "type": "account", "entity_type": "account", "platform": format!("Site {id}"), "value": "ana",
-            "confidence": 0.9, "source": "site", "metadata": metadata, "created_at": "2026-01-01T00:00:00.000Z",
-        }))
-        .unwrap()
+        record(id, "account", "ana", metadata)
     }
 
     #[test]
     fn each_fact_has_its_sources_and_the_most_stated_comes_first() {
-        let facts = Facts::of(&[
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        let results = [
             result(1, &json!({"display_name": "Ana", "location": " Lisbon ", "created_at": "2012-05-06"})),
             result(
                 2,
@@ -130,7 +111,8 @@ mod tests {
                 3,
                 &json!({"display_name": "ANA R.", "real_name": "Ana R.", "created_at": "no date", "links": ["https://www.ana.example", 7, ""]}),
             ),
-        ]);
+        ];
+        let facts = Facts::of(&results, now);
         let fact = |text: &str, results: &[u32]| Fact { text: text.to_owned(), results: results.to_vec() };
         let lists = [
             ("Names", vec![fact("Ana R.", &[2, 3]), fact("Ana", &[1])]),
@@ -138,13 +120,8 @@ mod tests {
             ("Websites", vec![fact("http://ana.example/", &[2, 3])]),
         ];
         assert_eq!(facts.lists, lists);
-        let created = |day: &str, result: u32| {
-            Some(Created { day: day.to_owned(), result, platform: format!("Site {result}") })
-        };
-        assert_eq!(
-            (facts.oldest.clone(), facts.newest.clone()),
-            (created("2009-01-02", 2), created("2012-05-06", 1))
-        );
-        assert_eq!(Facts::of(&[]), Facts::default());
+        let created = [facts.oldest, facts.newest].map(|it| it.map(|it| (it.day.to_string(), it.result)));
+        assert_eq!(created, [Some(("2009-01-02".into(), 2)), Some(("2012-05-06".into(), 1))]);
+        assert_eq!(Facts::of(&[], now), Facts::default());
     }
 }
