@@ -109,13 +109,21 @@ const API_VERSION: &str = "v1";
 pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
     let plans = api.accounts.plans();
     let base_url = &api.config.base_url;
-    let counts = api.runs.module_counts();
+    let (counts, limits) = (api.runs.module_counts(), api.limiter.limits());
     Ok(ok_json(&Capabilities {
         version: API_VERSION,
         search_types: SearchType::ALL,
         modes: BTreeMap::from(MODES),
         result_fields: BTreeMap::from(RESULT_FIELDS),
-        limits: limits(api),
+        limits: Limits {
+            rate_limit_per_minute: limits.search,
+            read_rate_limit_per_minute: limits.read,
+            stream_rate_limit_per_minute: limits.stream,
+            credits_per_search: STANDARD_COST,
+            premium_credits_per_search: PREMIUM_COST,
+            sync_wait_seconds: api.config.sync_wait.as_secs(),
+            stream_timeout_seconds: api.config.stream_timeout.as_secs(),
+        },
         auth: Auth {
             scheme: "bearer",
             header: "Authorization: Bearer <API_KEY>",
@@ -132,19 +140,6 @@ pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> 
         docs_url: format!("{base_url}/docs"),
         openapi_url: format!("{base_url}/openapi.json"),
     }))
-}
-
-fn limits(api: &Api) -> Limits {
-    let limits = api.limiter.limits();
-    Limits {
-        rate_limit_per_minute: limits.search,
-        read_rate_limit_per_minute: limits.read,
-        stream_rate_limit_per_minute: limits.stream,
-        credits_per_search: STANDARD_COST,
-        premium_credits_per_search: PREMIUM_COST,
-        sync_wait_seconds: api.config.sync_wait.as_secs(),
-        stream_timeout_seconds: api.config.stream_timeout.as_secs(),
-    }
 }
 
 /// State of the service. Contains nothing about any user, and no load figures.

@@ -44,6 +44,13 @@ impl Found {
         }
     }
 
+    fn into_summary(self) -> RunSummary {
+        match self {
+            Self::Live(run) => run.summary(),
+            Self::Stored(summary) => *summary,
+        }
+    }
+
     /// Returns the current status of a live run, or the status of a stored run when it was read.
     pub fn status(&self) -> Status {
         self.summary().status
@@ -214,7 +221,7 @@ impl Reader {
         if matches!(&found, Found::Stored(run) if run.status.is_terminal()) {
             return Ok(Some(found));
         }
-        let run = found.summary();
+        let run = found.into_summary();
         let (id, account) = (run.id, run.account);
         let mut follower = self.follow_from(run, Position::END, 0);
         while let Next::Frames(_) = follower.next(until)? {}
@@ -223,7 +230,7 @@ impl Reader {
 
     /// Returns a follower of a run that leaves out results up to `after`.
     pub fn follow(&self, found: Found, after: u32) -> Follower {
-        self.follow_from(found.summary(), Position::default(), after)
+        self.follow_from(found.into_summary(), Position::default(), after)
     }
 
     fn follow_from(&self, run: RunSummary, at: Position, left_out: u32) -> Follower {

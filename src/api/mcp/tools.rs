@@ -374,7 +374,10 @@ fn inline(value: &mut Value, all: &Map<String, Value>) {
             let parts = members.shift_remove("allOf");
             for part in parts.as_ref().and_then(Value::as_array).into_iter().flatten() {
                 members.insert("type".to_owned(), "object".into());
-                for (name, own) in ["properties", "required"].map(|name| (name, part[name].clone())) {
+                let own = ["properties", "required"]
+                    .into_iter()
+                    .filter_map(|name| Some((name, part.get(name)?.clone())));
+                for (name, own) in own {
                     match (members.entry(name).or_insert(Value::Null), own) {
                         (Value::Object(all), Value::Object(own)) => all.extend(own),
                         (Value::Array(all), Value::Array(own)) => all.extend(own),

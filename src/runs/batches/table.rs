@@ -3,7 +3,10 @@
 //! Files of spreadsheets are read, too: in UTF-16 or with a byte order mark, with `;` or a tab between the cells, with a
 //! first line `sep=;` that names this separator, and with any line end. Lines that start with `#` are comments.
 
+use std::borrow::Cow;
+
 use csv::{ReaderBuilder, StringRecord, Trim};
+use encoding_rs::{Encoding, UTF_8};
 
 use super::draft::{Draft, InvalidRow};
 use crate::model::batch::MAX_SEARCHES;
@@ -89,20 +92,9 @@ pub fn read(
 }
 
 /// Decodes UTF-8, or UTF-16 with a byte order mark, which spreadsheets write as "Unicode text".
-fn decoded(bytes: &[u8]) -> Option<String> {
-    let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
-        let (pairs, rest) = bytes.as_chunks::<2>();
-        let units = pairs.iter().map(|pair| unit(*pair));
-        char::decode_utf16(units).collect::<Result<String, _>>().ok().filter(|_| rest.is_empty())
-    };
-    match bytes {
-        [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
-        _ => {
-            let text = std::str::from_utf8(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
-            text.ok().map(str::to_owned)
-        }
-    }
+fn decoded(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    let (encoding, mark) = Encoding::for_bom(bytes).unwrap_or((UTF_8, 0));
+    encoding.decode_without_bom_handling_and_without_replacement(&bytes[mark..])
 }
 
 /// Returns the text with one kind of line ends, and with empty lines in place of comments and of a first line `sep=X`, so

@@ -1,6 +1,7 @@
 //! [`Recorder`]: collects findings and ended modules of a run, and saves them.
 
 use std::collections::HashMap;
+use std::mem::take;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -256,15 +257,9 @@ impl<'a> Recorder<'a> {
         self.save_at = Instant::now() + SAVE_EVERY;
         self.has_lookups = false;
         context.figures.results.add(self.unsaved.added.len() as u64);
-        let Delta { revision, progress, coverage, lookups, .. } = &self.unsaved;
-        let next = Delta {
-            revision: *revision,
-            progress: *progress,
-            coverage: *coverage,
-            lookups: lookups.clone(),
-            ..Delta::default()
-        };
-        Some(std::mem::replace(&mut self.unsaved, next))
+        let Delta { added, changed, reports, .. } = &mut self.unsaved;
+        let (added, changed, reports) = (take(added), take(changed), take(reports));
+        Some(Delta { added, changed, reports, ..self.unsaved.clone() })
     }
 
     /// Returns what is left to be saved with the end of the run. Results that could not be stored so far are left out.

@@ -78,6 +78,13 @@ impl World {
         std::iter::from_fn(|| self.next()).unzip()
     }
 
+    /// Checks that these begin, and returns them.
+    fn begin(&self, want: &[usize]) -> VecDeque<Permit> {
+        let (places, permits) = self.all();
+        assert_eq!(places, want);
+        permits
+    }
+
     /// Ends checks one after the other. Returns the order in which others begin.
     fn drain(&self, mut busy: VecDeque<Permit>) -> Vec<usize> {
         let mut order = Vec::new();
@@ -100,8 +107,7 @@ fn two_checks_of_an_unknown_host_run_at_once_and_take_all_their_hosts_or_none() 
         vec![World::task(0, &[&["a"]]), World::task(1, &[&["a", "b"]]), World::task(2, &[&["b", "a"]])],
     );
     world.ask(&group, vec![World::task(3, &[&["b"]])]);
-    let (places, mut busy) = world.all();
-    assert_eq!(places, [0, 1, 3], "the third check of a takes no place of b");
+    let mut busy = world.begin(&[0, 1, 3]);
     assert!(group.look().has_waiting);
     drop(busy.pop_front());
     assert_eq!(world.drain(busy), [2]);
@@ -113,8 +119,7 @@ fn no_newcomer_passes_the_queue_of_a_host() {
     let world = World::new(2);
     let (first, newcomer) = (world.join(Some(AccountId::new()), false), world.join(None, false));
     world.add(&first, 0..4);
-    let (places, mut busy) = world.all();
-    assert_eq!(places, [0, 1]);
+    let mut busy = world.begin(&[0, 1]);
     world.add(&newcomer, [9]);
     assert!(world.next().is_none());
     drop(busy.pop_front());
@@ -145,16 +150,13 @@ fn checks_of_batches_leave_a_place_of_a_host_free() {
     let world = World::new(2);
     let (batch, single) = (world.join(None, true), world.join(None, false));
     world.add(&batch, 0..3);
-    let (places, batches) = world.all();
-    assert_eq!(places, [0]);
+    let batches = world.begin(&[0]);
     world.add(&single, 10..12);
-    let (places, singles) = world.all();
-    assert_eq!(places, [10]);
+    let singles = world.begin(&[10]);
     drop(batches);
-    let (places, more) = world.all();
-    assert_eq!(places, [11], "the check of the batch came first and waits longer");
+    let more = world.begin(&[11]);
     drop(singles);
-    assert_eq!(world.all().0, [0; 0]);
+    world.begin(&[]);
     assert_eq!(world.drain(more), [1, 2]);
 }
 
@@ -295,8 +297,7 @@ fn a_run_begins_with_some_slow_checks_and_ends_with_others() {
         ..World::task(place, &[&[&format!("host{place}")]])
     });
     world.ask(&group, tasks);
-    let (places, _permits) = world.all();
-    assert_eq!(places, [0, 1, 2, 3, 4, 5, 7, 6], "the last quarter of the window is for slow ones");
+    let _permits = world.begin(&[0, 1, 2, 3, 4, 5, 7, 6]);
     assert!(!group.look().has_waiting && group.look().trials_end.is_none(), "none of them is a trial");
 }
 
@@ -332,8 +333,7 @@ fn checks_in_browsers_have_their_own_workers() {
         &group,
         vec![Task { kind: Kind::InBrowser, ..World::task(0, &[&["a"]]) }, World::task(1, &[&["a"]])],
     );
-    let (places, _checks) = world.all();
-    assert_eq!(places, [1]);
+    let _checks = world.begin(&[1]);
     assert!(matches!(world.next_at(Class::Browser, 0), Some((0, Ok(_)))));
 }
 

@@ -81,53 +81,29 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn a_breaker_opens_only_after_three_failures_in_a_row_of_two_runs(events in prop::collection::vec(event(), 1..60)) {
-        let (mut breaker, mut now, mut row, mut is_patient) = (Breaker::default(), 0, Vec::new(), false);
+    fn three_failures_in_a_row_of_two_runs_open_and_then_one_trial_at_a_time_is_made_after_its_wait(
+        events in prop::collection::vec(event(), 1..80),
+        is_open in any::<bool>(),
+    ) {
+        let (mut breaker, mut now) = (if is_open { open(0) } else { Breaker::default() }, 0);
+        let (mut row, mut is_patient, mut in_trial, mut last_trial) = (Vec::new(), is_open, false, None);
         for event in events {
-            let was_open = breaker.opening().is_some();
+            let before = breaker.opening().cloned();
             match event {
                 Event::Wait(secs) => now += secs,
                 Event::Failure(number, outcome) => {
                     row.push(number);
                     breaker.fail(run(number), outcome, at(now));
+                    if let (Some(before), Some(opening)) = (&before, breaker.opening()) {
+                        prop_assert!([before.wait, (before.wait * 2).min(RULES.longest)].contains(&opening.wait));
+                        prop_assert_eq!(opening.since, before.since);
+                    }
                 }
                 Event::Answer => {
                     is_patient |= !row.is_empty();
                     row.clear();
                     breaker.note_success(at(now));
                     prop_assert!(breaker.opening().is_none(), "any answer closes");
-                }
-                Event::Access => {
-                    if breaker.trial(at(now)) == Ok(true) {
-                        breaker.begin_trial(at(now));
-                    }
-                }
-                Event::End(was_contacted) => breaker.end_trial(was_contacted),
-            }
-            let of_several = row.iter().any(|number| *number != row[0]);
-            if !was_open {
-                let opens = row.len() >= 3 && of_several;
-                prop_assert!(breaker.opening().is_some() == opens || is_patient && opens, "{:?}", row);
-            }
-        }
-    }
-
-    #[test]
-    fn one_trial_at_a_time_and_each_after_its_wait(events in prop::collection::vec(event(), 1..80)) {
-        let (mut breaker, mut now, mut in_trial, mut last_trial) = (open(0), 0, false, None);
-        for event in events {
-            match event {
-                Event::Wait(secs) => now += secs,
-                Event::Failure(number, outcome) => {
-                    let before = breaker.opening().cloned();
-                    breaker.fail(run(number), outcome, at(now));
-                    if let (Some(before), Some(opening)) = (before, breaker.opening()) {
-                        prop_assert!(opening.wait == before.wait || opening.wait == (before.wait * 2).min(RULES.longest));
-                        prop_assert_eq!(opening.since, before.since);
-                    }
-                }
-                Event::Answer => {
-                    breaker.note_success(at(now));
                     last_trial = None;
                 }
                 Event::Access => match breaker.trial(at(now)) {
@@ -150,6 +126,10 @@ proptest! {
                     }
                     in_trial = false;
                 }
+            }
+            if before.is_none() {
+                let opens = row.len() >= 3 && row.iter().any(|number| *number != row[0]);
+                prop_assert!(breaker.opening().is_some() == opens || is_patient && opens, "{:?}", row);
             }
             if let Some(opening) = breaker.opening() {
                 prop_assert!(opening.wait >= RULES.first && opening.wait <= RULES.longest);
@@ -199,23 +179,30 @@ fn the_wait_doubles_with_each_failed_trial_up_to_the_longest() {
 }
 
 #[test]
-fn a_trial_without_a_contact_is_repeated_at_once() {
-    let mut breaker = open(0);
-    breaker.begin_trial(at(60));
-    breaker.end_trial(false);
-    assert_eq!(breaker.trial(at(60)), Ok(true));
-    breaker.begin_trial(at(60));
-    breaker.end_trial(true);
-    assert!(breaker.trial(at(119)).is_err(), "it failed, but the local network may be the cause");
-    assert_eq!(breaker.trial(at(120)), Ok(true));
-}
-
-#[test]
-fn a_failure_outside_a_trial_changes_nothing_of_an_open_breaker() {
-    let mut breaker = open(0);
-    let before = breaker.opening().cloned();
-    breaker.fail(run(7), Outcome::Error, at(30));
-    assert_eq!(breaker.opening(), before.as_ref());
+fn an_open_breaker_is_tried_again_at_its_time() {
+    let trial = |was_made| vec![(60, Event::Access), (60, Event::End(was_made))];
+    let failure = |secs| (secs, Event::Failure(7, Outcome::Error));
+    for (events, next, why) in [
+        (vec![failure(30)], 60, "only a failed trial changes something"),
+        (trial(false), 60, "it was not made"),
+        (trial(true), 120, "it failed, but the local network may be the cause"),
+        ([trial(true), vec![failure(60)]].concat(), 180, "it failed"),
+        ([trial(true), vec![failure(60), failure(60)]].concat(), 180, "one failure counts for it"),
+    ] {
+        let mut breaker = open(0);
+        for (secs, event) in events {
+            match event {
+                Event::Failure(number, outcome) => breaker.fail(run(number), outcome, at(secs)),
+                Event::End(was_made) => breaker.end_trial(was_made),
+                _ => breaker.begin_trial(at(secs)),
+            }
+        }
+        assert_eq!(
+            (breaker.trial(at(next - 1)).is_err(), breaker.trial(at(next))),
+            (true, Ok(true)),
+            "{why}"
+        );
+    }
 }
 
 #[test]
