@@ -160,8 +160,8 @@ pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
     let SearchFilters { search_type, status, root_run_id, tag } = request::query(call.request)?;
     let tag = tag.as_deref().map(results::one_tag).transpose()?;
-    let before = cursor.map(Cursor::place);
-    let filter = ListFilter { search_type, status, text: None, root: root_run_id, watch: None, tag, before };
+    let (root, text, watch) = (root_run_id, None, None);
+    let filter = ListFilter { search_type, status, text, root, watch, tag, before: cursor };
     let page = api.runs.reader.page(account, &filter, limit)?;
     Ok(page_of_runs(api, call, page, limit))
 }

@@ -15,7 +15,7 @@ use super::request;
 use super::searches::{Answer, accepted_run};
 use crate::base::ids::{WatchChangeId, WatchId, WebhookId};
 use crate::http::Reply;
-use crate::model::page::{Cursor, ListFilter};
+use crate::model::page::ListFilter;
 use crate::model::search::Search;
 use crate::model::watch::{ChangeKind, Interval, NewWatch, StoredChange, Watch, WatchState, WatchUpdate};
 use crate::service::refusal::Refusal;
@@ -201,8 +201,7 @@ pub fn delete_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let watch = api.find_watch(call)?;
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
-    let before = cursor.map(Cursor::place);
-    let filter = ListFilter { watch: Some(watch.id), before, ..ListFilter::default() };
+    let filter = ListFilter { watch: Some(watch.id), before: cursor, ..ListFilter::default() };
     let page = api.runs.reader.page(watch.account, &filter, limit)?;
     Ok(page_of_runs(api, call, page, limit))
 }

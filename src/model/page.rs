@@ -27,7 +27,7 @@ pub struct ListFilter {
     /// Selects only runs with this tag.
     pub tag: Option<String>,
     /// Selects only runs before this one in the order of `(created_at, id)`. It is the last run of the previous page.
-    pub before: Option<(Timestamp, RunId)>,
+    pub before: Option<Cursor>,
 }
 
 /// A page of the list.
@@ -41,17 +41,15 @@ pub struct Page {
 
 /// A position in the list, after a run. Its text form consists of letters, digits and a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cursor(Timestamp, RunId);
+pub struct Cursor(pub Timestamp, pub RunId);
 
 impl Cursor {
+    /// The position before the newest run.
+    pub const START: Self = Self(Timestamp::MAX, RunId(Uuid::max()));
+
     /// Returns the position after a run.
     pub fn after(run: &RunSummary) -> Self {
         Self(run.created_at, run.id)
-    }
-
-    /// Returns the position in the form of [`ListFilter::before`].
-    pub fn place(self) -> (Timestamp, RunId) {
-        (self.0, self.1)
     }
 }
 

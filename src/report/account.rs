@@ -20,7 +20,7 @@ use crate::base::text::json as printable;
 use crate::model::account::Account;
 use crate::model::audit::{Action, AuditEvent, AuditFilter, Entry, Origin};
 use crate::model::batch::{Batch, BatchRow, MAX_SEARCHES};
-use crate::model::page::ListFilter;
+use crate::model::page::{Cursor, ListFilter};
 use crate::model::run::RunSummary;
 use crate::model::watch::{StoredChange, Watch};
 use crate::model::webhook::Delivery;
@@ -142,7 +142,7 @@ pub fn write_account(
     })?;
     export.list("runs", |list| {
         let runs = |last: Option<&RunSummary>| {
-            let before = last.map(|last| (last.created_at, last.id));
+            let before = last.map(Cursor::after);
             store.list(id, &ListFilter { before, ..ListFilter::default() }, PAGE)
         };
         each_item(PAGE, runs, |run| {

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use jiff::Timestamp;
-
 use super::follow::{Follower, Next};
 use super::live::LiveRun;
 use super::record::{RunRecord, RunState, read_run, results_after};
@@ -245,7 +243,7 @@ impl Reader {
     pub fn comparable(
         &self,
         run: &RunSummary,
-        before: Option<(Timestamp, RunId)>,
+        before: Option<Cursor>,
         limit: usize,
     ) -> Result<Vec<RunSummary>, StorageError> {
         match Query::parse(run.search_type, &run.query) {

@@ -1,7 +1,7 @@
 //! Reading, listing and deleting runs.
 
 use sightline::base::ids::RunId;
-use sightline::model::page::ListFilter;
+use sightline::model::page::{Cursor, ListFilter};
 use sightline::model::run::Status;
 use sightline::model::start::NewRun;
 use sightline::modules::query::SearchType;
@@ -43,7 +43,7 @@ on_both! {
         loop {
             let page = f.store.list(f.account.id, &filter, 4).unwrap();
             let Some(last) = page.last() else { break };
-            filter.before = Some((last.created_at, last.id));
+            filter.before = Some(Cursor::after(last));
             assert!(page.len() <= 4);
             listed.extend(page.iter().map(|run| run.id));
         }
@@ -63,7 +63,7 @@ on_both! {
         assert_eq!(only(None, Some(Status::Failed)), [c.id]);
         assert_eq!(only(Some(SearchType::Email), Some(Status::Running)), [b.id]);
         assert_eq!(only(Some(SearchType::Domain), Some(Status::Running)), []);
-        let before = Some((b.created_at, b.id));
+        let before = Some(Cursor(b.created_at, b.id));
         let filter =
             ListFilter { search_type: Some(SearchType::Email), before, ..ListFilter::default() };
         assert_eq!(f.listed(&filter, 10), [a.id]);
@@ -82,7 +82,7 @@ on_both! {
         assert_eq!(f.listed(&ended, 10), [a.id]);
         let emails = ListFilter { search_type: Some(SearchType::Email), ..with("cat") };
         assert_eq!(f.listed(&emails, 10), []);
-        let older = ListFilter { before: Some((b.created_at, b.id)), ..with("cat") };
+        let older = ListFilter { before: Some(Cursor(b.created_at, b.id)), ..with("cat") };
         assert_eq!(f.listed(&older, 10), [a.id]);
     }
 
@@ -96,7 +96,7 @@ on_both! {
             let runs = f.store.comparable(&f.summary(run), normal, before, count).unwrap();
             runs.iter().map(|run| run.id).collect::<Vec<_>>()
         };
-        let before = |run: &NewRun| Some((run.created_at, run.id));
+        let before = |run: &NewRun| Some(Cursor(run.created_at, run.id));
         assert_eq!(found(&c, "octocat", None, 10), [b.id, a.id], "those that have ended");
         assert_eq!(found(&c, "octocat", before(&c), 1), [b.id]);
         assert_eq!(found(&b, "octocat", before(&b), 10), [a.id]);

@@ -97,9 +97,10 @@ impl Exchange {
     fn resources(&self) -> Result<Value, RpcError> {
         let cursor = |cursor: &Value| cursor.as_str().and_then(|text| text.parse::<Cursor>().ok());
         let invalid = "invalid cursor: the nextCursor of an earlier answer is allowed";
-        let cursor = self.params.get("cursor").map(|given| {
-            cursor(given).map(Cursor::place).ok_or_else(|| RpcError::new(INVALID_PARAMS, invalid))
-        });
+        let cursor = self
+            .params
+            .get("cursor")
+            .map(|given| cursor(given).ok_or_else(|| RpcError::new(INVALID_PARAMS, invalid)));
         let filter = ListFilter { before: cursor.transpose()?, ..ListFilter::default() };
         let page = self.api.runs.reader.page(self.caller.account.id, &filter, PAGE).map_err(Refusal::from)?;
         let resource = |run: &RunSummary| {

@@ -108,7 +108,7 @@ impl Store {
 
     /// Returns at most `count` runs of an account, the newest first.
     pub fn list(&self, account: AccountId, filter: &ListFilter, count: usize) -> Result<Vec<RunSummary>> {
-        let (before, id) = filter.before.unwrap_or((Timestamp::MAX, RunId(Uuid::max())));
+        let Cursor(before, id) = filter.before.unwrap_or(Cursor::START);
         let (of_type, status) =
             (filter.search_type.map(SearchType::as_str), filter.status.map(Status::as_str));
         // With both a type and a status, the index of the status is used, and runs of another type are skipped. No index
@@ -147,10 +147,10 @@ impl Store {
         &self,
         run: &RunSummary,
         normal: &str,
-        before: Option<(Timestamp, RunId)>,
+        before: Option<Cursor>,
         count: usize,
     ) -> Result<Vec<RunSummary>> {
-        let (before, id) = before.unwrap_or((Timestamp::MAX, RunId(Uuid::max())));
+        let Cursor(before, id) = before.unwrap_or(Cursor::START);
         let search_type = run.search_type.as_str();
         let values = values![run.account, before, id, count, search_type, normal, run.simulated, run.id];
         let sql = "{runs AND search_type = ?5 AND normal = ?6 AND simulated = ?7 AND id <> ?8 AND status <> 'running'}";

@@ -56,7 +56,7 @@ fn read(address: &Form) -> (Form, ListFilter) {
         search_type: SearchType::from_name(address.get("type")),
         status: Status::from_name(address.get("status")),
         tag: tag(address.get("tag").trim()).ok(),
-        before: before.map(Cursor::place),
+        before,
         text: Some(text).filter(|text| !text.is_empty()),
         ..ListFilter::default()
     };

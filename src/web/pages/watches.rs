@@ -153,8 +153,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let has_older = changes.len() > PAGE;
     changes.truncate(PAGE);
     let runs_before: Option<Cursor> = visit.form.get("runs_before").parse().ok();
-    let place = runs_before.map(Cursor::place);
-    let filter = ListFilter { watch: Some(watch.id), before: place, ..ListFilter::default() };
+    let filter = ListFilter { watch: Some(watch.id), before: runs_before, ..ListFilter::default() };
     let runs = web.runs.reader.page(account, &filter, RUNS)?;
     let webhook = web.store.webhooks(account)?.into_iter().find(|it| Some(it.id) == watch.webhook);
     render(&Page {

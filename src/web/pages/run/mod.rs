@@ -29,6 +29,7 @@ use crate::http::{Reply, Response};
 use crate::model::entity::merge;
 use crate::model::family::FamilyTree;
 use crate::model::follow::Class;
+use crate::model::page::Cursor;
 use crate::model::run::{ModuleReport, RunSummary};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
@@ -166,7 +167,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let record = runs.reader.record(&find(web, &visit, "run_id")?)?;
     let (run, catalog) = (record.summary.clone(), runs.catalog());
     let is_running = !run.status.is_terminal();
-    let earlier = runs.reader.comparable(&run, Some((run.created_at, run.id)), 1)?;
+    let earlier = runs.reader.comparable(&run, Some(Cursor::after(&run)), 1)?;
     let results = Results::new(&record.results, &visit.form, is_running, &catalog);
     let kinds = record.results.iter().map(|result| result.result_type.clone()).collect();
     let overview = if is_running { Overview::default() } else { Overview::of(&record) };
