@@ -11,8 +11,8 @@ mod exposition;
 mod pages;
 mod process;
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
@@ -80,12 +80,9 @@ impl Admin {
     }
 }
 
-/// The handler of the admin listener.
-pub struct AdminHandler(pub Arc<Admin>);
-
-impl Handler for AdminHandler {
+impl Handler for Admin {
     fn handle(&self, request: Request) -> Reply {
-        Reply::Now(self.0.answer(&request).with_header("Cache-Control", "no-store"))
+        Reply::Now(self.answer(&request).with_header("Cache-Control", "no-store"))
     }
 
     fn refuse(&self, refusal: Refusal, _: Option<&Request>) -> Response {

@@ -71,9 +71,9 @@ fn write_listener(page: &mut Exposition, parts: &Parts) {
     let (load, sides) = (parts.load_reader.load(), || parts.traffic.iter().map(|side| &**side));
     let help = "Answers by route, method and status; the route is none or /app none for an unknown path.";
     let mut requests = page.family(Counter, "sightline_http_requests_total", help);
-    for of in sides().flat_map(Traffic::answers) {
-        let labels = [("route", of.route), ("method", of.method), ("status", of.status.as_str())];
-        requests.sample(&labels, of.count as f64);
+    for (route, method, status, count) in sides().flat_map(Traffic::answers) {
+        let labels = [("route", route), ("method", method), ("status", &status.to_string())];
+        requests.sample(&labels, count as f64);
     }
     let help =
         "Time from a fully read request to its answer, or to the first byte of its stream, including waits.";

@@ -1,5 +1,6 @@
 //! [`Engine`]: the catalogue, prober, checker and runs, which all commands share that ask sites.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,11 +9,12 @@ use log::{debug, info, warn};
 use super::error::AppError;
 use crate::base::clock::Clock;
 use crate::base::{descriptors, threads};
-use crate::config::{BrowserSettings, EngineConfig, SandboxMode, Time};
+use crate::config::{EngineConfig, SandboxMode, Time, VARIABLE_PREFIX};
 use crate::modules::catalog::Catalog;
 use crate::modules::checker::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
+use crate::modules::near::did_you_mean;
 use crate::modules::probe::{Browsers, NoBrowser, Prober};
 use crate::net::{BrowserConfig, BrowserError, HttpProber, NetConfig, RealBrowsers};
 use crate::runs::context::Limits;
@@ -161,31 +163,25 @@ pub(super) fn sandbox_options(mode: SandboxMode) -> Option<SandboxOptions> {
     }
 }
 
-/// The prober, and the browsers that it uses.
-pub(super) type ProberParts = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
+/// A prober, and the browser that it uses.
+type ProberParts = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
 
 /// Returns the prober of the real web for the configuration, with a browser if one is configured.
 pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, AppError> {
     let http = HttpProber::new(net_config(config));
-    let Some(browsers) = browsers(&config.browsers, net_config(config))? else {
-        return Ok((Arc::new(http), None));
-    };
-    Ok((Arc::new(http.with_browser(browsers.prober())), Some(Arc::new(browsers))))
-}
-
-/// Starts the configured browser.
-fn browsers(settings: &BrowserSettings, net: NetConfig) -> Result<Option<RealBrowsers>, AppError> {
-    let Some(source) = settings.browser.clone() else { return Ok(None) };
-    let config = BrowserConfig {
+    let settings = &config.browsers;
+    let Some(source) = settings.browser.clone() else { return Ok((Arc::new(http), None)) };
+    let browsers = RealBrowsers::start(&BrowserConfig {
         source,
         pages: settings.browser_sessions,
         egress_proxy: settings.browser_guard.clone().unwrap_or_default(),
-        net,
-    };
-    RealBrowsers::start(&config).map(Some).map_err(|error| match error {
+        net: net_config(config),
+    });
+    let browsers = browsers.map_err(|error| match error {
         BrowserError::Program(_) => AppError::config(error),
         BrowserError::EgressProxy(..) | BrowserError::Failed(_) => AppError::failed(error),
-    })
+    })?;
+    Ok((Arc::new(http.with_browser(browsers.prober())), Some(Arc::new(browsers))))
 }
 
 /// Returns the configuration of outgoing requests.
@@ -209,4 +205,29 @@ pub(super) fn checker(config: &EngineConfig, prober: Arc<dyn Prober>, keys: Oper
     let user_agent = config.user_agent.to_str().unwrap_or_default();
     let checker = Checker::new(prober, keys, user_agent, config.time(Time::ControlTtl));
     Arc::new(checker.with_answer_memory(ANSWER_MEMORY))
+}
+
+/// Refuses a `--key` that no module uses. For a variable it only logs a warning: the variable may be meant
+/// for another catalogue.
+///
+/// # Errors
+/// Fails for a `--key` that no module uses.
+pub fn check_keys(config: &EngineConfig, catalog: &Catalog) -> Result<(), AppError> {
+    let known = catalog.key_names();
+    if let Some(name) = config.key_flags().find(|name| !known.contains(name)) {
+        let meant = did_you_mean([name], || known.iter().copied());
+        return Err(AppError::config(format!("--key {name}: {}{meant}", unused(&known))));
+    }
+    for name in config.keys.keys().filter(|name| !known.contains(name.as_str())) {
+        warn!("{VARIABLE_PREFIX}{}: {}", name.to_ascii_uppercase(), unused(&known));
+    }
+    Ok(())
+}
+
+fn unused(known: &BTreeSet<&str>) -> String {
+    if known.is_empty() {
+        return "no module of the catalogue uses a key".to_owned();
+    }
+    let names: Vec<&str> = known.iter().copied().collect();
+    format!("no module uses a key with this name; allowed: {}", names.join(", "))
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use log::{info, warn};
 
 use super::error::AppError;
-use crate::admin::{Admin, AdminHandler};
+use crate::admin::Admin;
 use crate::api::Api;
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::descriptors;
@@ -177,7 +177,7 @@ fn listen_for_admin(address: SocketAddr, admin: &Arc<Admin>) -> Result<RunningSe
     };
     let server = Server::bind(&config).map_err(failed)?;
     let bound = server.local_addr();
-    let server = server.start(Arc::new(AdminHandler(Arc::clone(admin)))).map_err(failed)?;
+    let server = server.start(Arc::clone(admin) as _).map_err(failed)?;
     info!("metrics and probes on http://{bound}");
     if !bound.ip().to_canonical().is_loopback() {
         warn!("the admin listener on {bound} asks for no key: only operators should be able to reach it");

@@ -37,12 +37,12 @@ const fn task<T>(name: &'static str, every: Duration, work: fn(&mut T)) -> Task<
 const TASKS: &[Task<Maintenance>] = &[
     task("runs", Duration::ZERO, |own| own.services.runs().run_due_tasks()),
     task("watches", PAUSE, |own| own.watches.run_due_tasks()),
-    task("deletions", Duration::ZERO, |own| own.services.accounts.finish_deletions()),
+    task("deletions", Duration::ZERO, |own| own.services.shared.accounts.finish_deletions()),
     task("retention", PAUSE, |own| own.retention.sweep()),
     task("wipe", PAUSE, |own| own.retention.wipe()),
     task("suppression", PAUSE, Maintenance::read_suppression),
     task("catalogue", PAUSE, Maintenance::read_catalogue),
-    task("rate_limits", PAUSE, |own| own.services.limiter.sweep()),
+    task("rate_limits", PAUSE, |own| own.services.shared.limiter.sweep()),
     task("run_caches", SLOW, |own| own.services.runs().sweep_caches()),
     task("key_usage", SLOW, Maintenance::flush_key_usage),
     task("sign_ins", SLOW, Maintenance::remove_expired_sign_ins),
@@ -83,9 +83,9 @@ impl Maintenance {
         feed: Option<FeedKeeper>,
     ) -> Self {
         let services = Arc::clone(services);
-        let (store, clock) = (Arc::clone(&services.store), Arc::clone(&services.clock));
+        let (store, clock) = (Arc::clone(&services.shared.store), Arc::clone(&services.shared.clock));
         let retention = RetentionTask::new(Arc::clone(&store), clock, config.privacy.retain_days);
-        let (runs, accounts) = (Arc::clone(services.runs()), Arc::clone(&services.accounts));
+        let (runs, accounts) = (Arc::clone(services.runs()), Arc::clone(&services.shared.accounts));
         let watches = WatchKeeper::new(store, runs, accounts, services.engine.sandbox.is_some());
         Self { services, watches, retention, suppression, feed }
     }
@@ -109,7 +109,7 @@ impl Maintenance {
     }
 
     fn read_suppression(&mut self) {
-        if let Some(list) = self.suppression.as_mut().and_then(Watch::changed_list) {
+        if let Some(list) = self.suppression.as_mut().and_then(Watch::renewed_list) {
             self.services.runs().suppress(list);
         }
     }
@@ -125,7 +125,7 @@ impl Maintenance {
     }
 
     fn flush_key_usage(&mut self) {
-        if let Err(error) = self.services.accounts.flush_key_usage() {
+        if let Err(error) = self.services.shared.accounts.flush_key_usage() {
             log!(error.log_level(), "cannot store when keys were last used: {error}");
         }
     }

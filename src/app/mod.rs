@@ -15,14 +15,12 @@
 //! | `mcp` | the tools of a server over standard input and output |
 //! | `search` | searches without a server |
 //! | `proof` | tests a catalogue, and learns rules from the answers of sites |
-//! | `keys` | finds keys that no module uses |
 //! | `error` | the error that ends a command |
 
 mod engine;
 mod error;
 mod feed;
 mod first_start;
-mod keys;
 mod listening;
 mod maintenance;
 mod mcp;
@@ -34,9 +32,9 @@ mod services;
 mod suppression;
 mod webhooks;
 
+pub use engine::check_keys;
 pub use error::AppError;
-pub use keys::check as check_keys;
 pub use mcp::serve_lines;
 pub use proof::{ProofRequest, learn_entries, prove_modules};
-pub use search::{SearchEvent, SearchRequest, Searched, account_in, search, search_all};
+pub use search::{SearchEvent, SearchRequest, account_in, search};
 pub use serve::serve;

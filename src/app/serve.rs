@@ -9,14 +9,14 @@ use log::{info, warn};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::engine::load_catalog;
+use super::engine::{check_keys, load_catalog};
 use super::error::AppError;
 use super::feed::FeedKeeper;
 use super::first_start::{self, FirstAccount};
 use super::listening::{AdminSide, PublicHandler};
 use super::maintenance::Maintenance;
 use super::services::Services;
-use super::{keys, listening, service_manager, suppression};
+use super::{listening, service_manager, suppression, webhooks};
 use crate::base::threads;
 use crate::config::{ServeConfig, Time};
 use crate::http::RunningServer;
@@ -51,7 +51,7 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
     let plain = load_catalog(&config.engine)?;
     // A module of the feed may be the one that uses a key.
     if config.feed.source.is_none() {
-        keys::check(&config.engine, &plain)?;
+        check_keys(&config.engine, &plain)?;
     }
     let (suppressed, watch) = suppression::load(&config.privacy.suppression)?.unzip();
     let server = listening::open(&config.server)?;
@@ -60,16 +60,17 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
     let mut feed = FeedKeeper::new(config, &store);
     let catalog =
         feed.as_mut().map_or(Ok(Arc::clone(&plain)), |feed| feed.kept_catalog(Arc::clone(&plain)))?;
+    let key = webhooks::load_key(config, &store)?;
     let (address, load_reader) = (server.local_addr(), server.load_reader());
     let base_url = config.server.base_url_at(address);
-    let services = Services::build(config, catalog, suppressed, store, base_url.clone())?;
+    let services = Services::build(config, catalog, suppressed, store, key, base_url.clone())?;
     if services.engine.sandbox.is_some() {
         warn!("the web is simulated: no result is real");
     }
     let web = Arc::new(services.web(base_url.clone(), load_reader.clone()));
     let handler = PublicHandler { api: Arc::clone(&services.api).router(), web: web.router() };
     let traffic = [handler.api.traffic(), handler.web.traffic()].map(Arc::clone);
-    let first = first_start::first_account(&services.accounts, &services.sign_ins)?;
+    let first = first_start::first_account(&services.shared.accounts, &services.sign_ins)?;
     let server = server.start(Arc::new(handler)).map_err(|error| AppError::failed(error).at("the server"))?;
     let maintenance = Maintenance::new(&services, config, watch, feed).start()?;
     admin_side.admin.serve(services.admin(traffic, load_reader));
@@ -153,7 +154,7 @@ fn shut_down(server: RunningServer, services: &Services, mut signals: Signals, d
 fn drain(server: RunningServer, services: &Services, until: Instant) {
     server.stop_taking();
     services.runs().shut_down(until);
-    let left = server.shutdown(until.saturating_duration_since(Instant::now()).max(MIN_DRAIN)).left;
+    let left = server.shutdown(until.saturating_duration_since(Instant::now()).max(MIN_DRAIN));
     if left > 0 {
         warn!("{left} answers were not finished in time");
     }

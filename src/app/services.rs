@@ -25,20 +25,18 @@ use crate::service;
 use crate::store::Store;
 use crate::web::{self, Web, WebConfig};
 use crate::webhooks::dispatcher::Dispatcher;
+use crate::webhooks::registry::Webhooks;
+use crate::webhooks::secret::SealingKey;
 
 /// A session of the web app ends after this time in any case.
 const LONGEST_SESSION: Duration = Duration::from_secs(90 * 86_400);
 
 /// The parts of a process on an open database.
 pub(super) struct Services {
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) store: Arc<Store>,
-    pub(super) accounts: Arc<Accounts>,
-    pub(super) sign_ins: Arc<SignIns>,
-    pub(super) limiter: Arc<RateLimiter>,
-    pub(super) engine: Engine,
     /// What the API and the web app are made of.
     pub(super) shared: service::Services,
+    pub(super) sign_ins: Arc<SignIns>,
+    pub(super) engine: Engine,
     /// The threads that send deliveries to webhooks, unless there is no key for their secrets.
     pub(super) deliveries: Option<Arc<Dispatcher>>,
     pub(super) api: Arc<Api>,
@@ -47,8 +45,8 @@ pub(super) struct Services {
 }
 
 impl Services {
-    /// Builds the parts. `suppressed` holds the identifiers that are never searched, and `base_url` is the address that
-    /// clients use.
+    /// Builds the parts. `suppressed` holds the identifiers that are never searched, `key` encrypts the secrets of webhooks,
+    /// and `base_url` is the address that clients use.
     ///
     /// # Errors
     /// Fails if a part cannot be started, or if the store fails.
@@ -57,6 +55,7 @@ impl Services {
         catalog: Arc<Catalog>,
         suppressed: Option<Suppressed>,
         store: Arc<Store>,
+        key: Option<Arc<SealingKey>>,
         base_url: String,
     ) -> Result<Arc<Self>, AppError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -64,7 +63,6 @@ impl Services {
         let accounts = Arc::new(Accounts::new(Arc::clone(&store), plans, Arc::clone(&clock)));
         let limits = SessionLimits { idle: config.engine.time(Time::SessionIdle), longest: LONGEST_SESSION };
         let sign_ins = SignIns::new(Arc::clone(&store), Arc::clone(&clock), limits);
-        let limiter = Arc::new(RateLimiter::new(rate_limits(config), Arc::clone(&store)));
         let hooks = hooks(&accounts);
         let most_runs = config.server.max_runs;
         let engine =
@@ -72,31 +70,29 @@ impl Services {
         if let Some(list) = suppressed {
             engine.runs.suppress(list);
         }
-        let (webhooks, deliveries) = webhooks::start(config, &store, &clock)?;
+        let deliveries = key.clone().map(|key| webhooks::start(&config.engine, key, &store)).transpose()?;
+        let allows_http = config.engine.allow_private_targets;
+        let webhooks = Webhooks::new(Arc::clone(&store), key, Arc::clone(&clock), allows_http);
         let (runs, simulated) = (&engine.runs, engine.sandbox.is_some());
         let shared = service::Services {
-            accounts: Arc::clone(&accounts),
-            limiter: Arc::clone(&limiter),
+            accounts,
+            limiter: Arc::new(RateLimiter::new(rate_limits(config), Arc::clone(&store))),
             runs: Arc::clone(runs),
-            webhooks,
-            store: Arc::clone(&store),
-            clock: Arc::clone(&clock),
+            webhooks: Arc::new(webhooks),
+            store,
+            clock,
         };
         let api = Arc::new(Api::new(api_config(config, simulated, base_url), shared.clone()));
         let services = Arc::new(Self {
-            clock,
-            store,
-            accounts,
-            sign_ins: Arc::new(sign_ins),
-            limiter,
-            engine,
             shared,
+            sign_ins: Arc::new(sign_ins),
+            engine,
             deliveries,
             api,
             maintained: Arc::default(),
         });
         let subscriber: Weak<Self> = Arc::downgrade(&services);
-        services.store.listen(subscriber).map_err(|error| {
+        services.shared.store.listen(subscriber).map_err(|error| {
             AppError::failed(error).at("cannot receive the notifications of other instances")
         })?;
         Ok(services)
@@ -122,9 +118,9 @@ impl Services {
             traffic,
             runs: Arc::clone(self.runs()),
             deliveries: self.deliveries.clone(),
-            store: Arc::clone(&self.store),
+            store: Arc::clone(&self.shared.store),
             load_reader,
-            clock: Arc::clone(&self.clock),
+            clock: Arc::clone(&self.shared.clock),
             maintained: Arc::clone(&self.maintained),
         }
     }
@@ -136,7 +132,7 @@ impl Subscriber for Services {
         self.runs().notify(notification);
         if matches!(notification, Notification::Access | Notification::Connected | Notification::Disconnected)
         {
-            self.accounts.evict_access();
+            self.shared.accounts.evict_access();
         }
     }
 }

@@ -19,9 +19,10 @@ const SETTLED_AFTER: Duration = Duration::from_secs(2);
 pub(super) struct Watch {
     path: PathBuf,
     key: SuppressKey,
+    /// The state in which the file was read, unless it may change again without a new one.
     seen: Option<FileStamp>,
-    is_settled: bool,
-    trouble: Option<String>,
+    /// The result that was logged last.
+    logged: Result<FileStamp, String>,
 }
 
 /// The state of a file, without reading it: its length, device, inode and change time. Every write sets the change time,
@@ -48,63 +49,47 @@ pub(super) fn load(config: &SuppressionConfig) -> Result<Option<(Suppressed, Wat
                        the variable SIGHTLINE_SUPPRESS_KEY";
         return Err(AppError::config(message));
     };
-    let mut watch = Watch {
-        path: path.clone(),
-        key: SuppressKey::new(key.clone()),
-        seen: None,
-        is_settled: false,
-        trouble: None,
-    };
-    match watch.read() {
-        Ok(list) => {
-            info!("{} identifiers are never searched", list.count());
-            Ok(Some((list, watch)))
-        }
-        Err(why) => Err(AppError::config(why).at(format!("--suppress {}", path.display()))),
-    }
+    let key = SuppressKey::new(key.clone());
+    let mut watch = Watch { path: path.clone(), key, seen: None, logged: Err(String::new()) };
+    let read = watch.changed_list();
+    let list = read.map_err(|why| AppError::config(why).at(format!("--suppress {}", path.display())))?;
+    Ok(list.map(|list| (list, watch)))
 }
 
 impl Watch {
-    /// Returns the new list if the file has changed. If the file cannot be used, the old list stays in force.
-    pub(super) fn changed_list(&mut self) -> Option<Suppressed> {
-        if !self.may_have_changed() {
-            return None;
-        }
-        let before = self.seen;
-        match self.read() {
-            Ok(list) => {
-                let had_trouble = self.trouble.take().is_some();
-                if had_trouble || before != self.seen {
-                    info!("{} identifiers are never searched now", list.count());
-                }
-                Some(list)
-            }
-            Err(why) => {
-                if self.trouble.as_ref() != Some(&why) {
-                    error!(
-                        "--suppress {}: {why}; the list that was read before stays in force",
-                        self.path.display()
-                    );
-                    self.trouble = Some(why);
-                }
-                None
-            }
-        }
-    }
-
-    fn may_have_changed(&self) -> bool {
-        let now = fs::metadata(&self.path).ok().map(|meta| stamp(&meta));
-        !self.is_settled || now.is_none() || now != self.seen
-    }
-
-    fn read(&mut self) -> Result<Suppressed, String> {
+    /// Returns the new list if the file has changed.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be used.
+    fn changed_list(&mut self) -> Result<Option<Suppressed>, String> {
         let unreadable = |error| format!("cannot read the file: {error}");
-        self.seen = None;
         // Taken before the file is read, so that a change during the read is noticed the next time.
         let meta = fs::metadata(&self.path).map_err(unreadable)?;
+        let stamp = stamp(&meta);
+        if self.seen == Some(stamp) {
+            return Ok(None);
+        }
+        self.seen = None;
         let text = fs::read_to_string(&self.path).map_err(unreadable)?;
-        (self.seen, self.is_settled) = (Some(stamp(&meta)), is_settled(&meta));
-        Suppressed::parse(&text, self.key.clone()).map_err(|bad| bad.to_string())
+        let list = Suppressed::parse(&text, self.key.clone()).map_err(|bad| bad.to_string())?;
+        self.seen = is_settled(&meta).then_some(stamp);
+        if self.logged != Ok(stamp) {
+            info!("{} identifiers are never searched", list.count());
+            self.logged = Ok(stamp);
+        }
+        Ok(Some(list))
+    }
+
+    /// Returns the new list if the file has changed. If the file cannot be used, the old list stays in force.
+    pub(super) fn renewed_list(&mut self) -> Option<Suppressed> {
+        self.changed_list().unwrap_or_else(|why| {
+            if self.logged.as_ref() != Err(&why) {
+                let path = self.path.display();
+                error!("--suppress {path}: {why}; the list that was read before stays in force");
+                self.logged = Err(why);
+            }
+            None
+        })
     }
 }
 
@@ -125,7 +110,7 @@ mod tests {
         let (_, mut watch) = load(&config).unwrap().unwrap();
         let begun = Instant::now();
         // It changed just now, so it is read again at first.
-        while watch.changed_list().is_some() {
+        while watch.renewed_list().is_some() {
             assert!(begun.elapsed() < Duration::from_secs(60), "it is still read again and again");
             std::thread::sleep(Duration::from_millis(100));
         }

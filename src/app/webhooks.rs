@@ -10,14 +10,12 @@ use log::error;
 
 use super::engine::net_config;
 use super::error::AppError;
-use crate::base::clock::Clock;
 use crate::base::files::rename_new;
 use crate::base::secret::Secret;
 use crate::config::{EngineConfig, ServeConfig};
 use crate::net::{HttpProber, NetConfig};
 use crate::store::Store;
 use crate::webhooks::dispatcher::Dispatcher;
-use crate::webhooks::registry::Webhooks;
 use crate::webhooks::secret::SealingKey;
 
 /// What the name of the default key file has after the name of the database file.
@@ -27,41 +25,24 @@ const KEY_FILE_BYTES: u64 = 4096;
 /// The most webhooks for which the key is checked at the start.
 const MOST_CHECKED: usize = 1000;
 
-/// Reads the key and starts the threads that send deliveries. There are none without a key. Logs an error if the key is
-/// not the one that encrypted stored secrets: their owners can only rotate them while the server runs.
+/// Starts the threads that send deliveries. They go to real receivers, also if the searches go to a simulated web.
 ///
 /// # Errors
-/// Fails if the key cannot be read or created, or if a thread cannot be started.
+/// Fails if a thread cannot be started.
 pub(super) fn start(
-    config: &ServeConfig,
-    store: &Arc<Store>,
-    clock: &Arc<dyn Clock>,
-) -> Result<(Arc<Webhooks>, Option<Arc<Dispatcher>>), AppError> {
-    let key = load_key(config)?.map(|(key, path)| (Arc::new(key), path));
-    if let Some((key, path)) = &key {
-        check_key(key, path, store)?;
-    }
-    let key = key.map(|(key, _)| key);
-    let allows_http = config.engine.allow_private_targets;
-    let webhooks = Webhooks::new(Arc::clone(store), key.clone(), Arc::clone(clock), allows_http);
-    let dispatcher = key.map(|key| dispatcher(&config.engine, store, key)).transpose()?;
-    Ok((Arc::new(webhooks), dispatcher.map(Arc::new)))
-}
-
-/// Starts the threads. Deliveries go to real receivers, also if the searches go to a simulated web.
-fn dispatcher(
     config: &EngineConfig,
-    store: &Arc<Store>,
     key: Arc<SealingKey>,
-) -> Result<Dispatcher, AppError> {
+    store: &Arc<Store>,
+) -> Result<Arc<Dispatcher>, AppError> {
     let user_agent = NetConfig::default().user_agent;
     let prober = Arc::new(HttpProber::new(NetConfig { user_agent, ..net_config(config) }));
-    Dispatcher::start(store.clone(), key, prober)
+    Dispatcher::start(Arc::clone(store), key, prober)
+        .map(Arc::new)
         .map_err(|error| AppError::failed(error).at("cannot start the threads of webhooks"))
 }
 
 /// Logs an error if the key does not decrypt stored secrets.
-fn check_key(key: &SealingKey, path: &Path, store: &Arc<Store>) -> Result<(), AppError> {
+fn check_key(key: &SealingKey, path: &Path, store: &Store) -> Result<(), AppError> {
     let secrets = store
         .sealed_secrets(MOST_CHECKED)
         .map_err(|error| AppError::failed(error).at("cannot read the secrets of webhooks"))?;
@@ -79,9 +60,9 @@ fn check_key(key: &SealingKey, path: &Path, store: &Arc<Store>) -> Result<(), Ap
 
 /// Returns the key of `--secret-key-file`, and the path of its file. By default it is in a file beside an SQLite database,
 /// which is created on the first start. With PostgreSQL there is no default, because all instances need the same key.
-fn load_key(config: &ServeConfig) -> Result<Option<(SealingKey, PathBuf)>, AppError> {
+pub(super) fn load_key(config: &ServeConfig, store: &Store) -> Result<Option<Arc<SealingKey>>, AppError> {
     if let Some(path) = &config.webhooks.secret_key_file {
-        return Ok(Some((read_key(path)?, path.clone())));
+        return read_key(path, store).map(Some);
     }
     let Some(database) = config.storage.database.sqlite_file() else { return Ok(None) };
     let mut name = database.as_os_str().to_owned();
@@ -98,10 +79,10 @@ fn load_key(config: &ServeConfig) -> Result<Option<(SealingKey, PathBuf)>, AppEr
             AppError::failed(error).at(format!("cannot create the key {}", path.display()))
         })?;
     }
-    Ok(Some((read_key(&path)?, path)))
+    read_key(&path, store).map(Some)
 }
 
-fn read_key(path: &Path) -> Result<SealingKey, AppError> {
+fn read_key(path: &Path, store: &Store) -> Result<Arc<SealingKey>, AppError> {
     let place = || format!("the key of webhooks in {}", path.display());
     let mut bytes = Vec::new();
     File::open(path)
@@ -109,7 +90,9 @@ fn read_key(path: &Path) -> Result<SealingKey, AppError> {
         .map_err(|error| AppError::config(error).at(place()))?;
     // If the file has raw bytes, the refusal says what is allowed.
     let text = Secret::new(String::from_utf8(bytes).unwrap_or_default());
-    SealingKey::parse(text.expose()).map_err(|allowed| AppError::config(allowed).at(place()))
+    let key = SealingKey::parse(text.expose()).map_err(|allowed| AppError::config(allowed).at(place()))?;
+    check_key(&key, path, store)?;
+    Ok(Arc::new(key))
 }
 
 /// Creates a key that only its owner can read.

@@ -116,12 +116,8 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         self.put(key, self.entry(computed));
     }
 
-    /// Removes the value of `key`. A computation in progress continues, and its value is cached.
-    pub fn remove(&self, key: &K) {
-        self.remove_if(key, |_| true);
-    }
-
-    /// Removes the value of `key` if `is_removed` returns `true` for it.
+    /// Removes the value of `key` if `is_removed` returns `true` for it. A computation in progress continues, and its value
+    /// is cached.
     pub fn remove_if(&self, key: &K, is_removed: impl FnOnce(&V) -> bool) {
         let mut state = self.state.lock();
         if matches!(state.entries.get(key), Some(Entry::Ready(ready)) if is_removed(&ready.value)) {
@@ -298,7 +294,7 @@ mod tests {
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert_eq!((all, count.into_inner()), (vec![Some(7); 8], 1));
-        assert!(cache.contains_key(&"a") && !cache.contains_key(&"b"));
+        assert!(cache.get(&"a").is_some() && cache.get(&"b").is_none());
     }
 
     #[test]
@@ -307,7 +303,7 @@ mod tests {
         let once = |value| Computed { value, ttl: Duration::ZERO, weight: 1 };
         assert_eq!(cache.get_or_compute(&"a", soon(), || once(1)), Some(1));
         assert_eq!(cache.get_or_compute(&"a", soon(), || once(2)), Some(2));
-        assert_eq!((cache.contains_key(&"a"), cache.size()), (false, (0, 0)));
+        assert_eq!((cache.get(&"a").is_some(), cache.size()), (false, (0, 0)));
     }
 
     #[test]
@@ -345,7 +341,7 @@ mod tests {
             assert!(panicking.join().is_err());
             assert_eq!(waiting.map(|thread| thread.join().unwrap()), [Some(1); 2]);
         });
-        cache.remove(&"a");
+        cache.remove_if(&"a", |_| true);
         std::thread::scope(|scope| {
             let first = cache.get_or_compute(&"a", soon(), || {
                 let waiting = scope.spawn(wait);
@@ -379,7 +375,7 @@ mod tests {
         put(2, 40);
         put(1, 0);
         put(3, 40);
-        assert!(cache.contains_key(&1) && !cache.contains_key(&2) && cache.contains_key(&3));
+        assert!(cache.get(&1).is_some() && cache.get(&2).is_none() && cache.get(&3).is_some());
         // It is too heavy for the cache: it is returned to the caller, and no other value is removed.
         assert_eq!(put(4, 101), Some(4));
         assert_eq!(cache.size(), (2, 80));
@@ -392,12 +388,12 @@ mod tests {
         cache.insert(&"b", Computed { value: 2, ttl: Duration::from_secs(600), weight: 20 });
         cache.get_or_compute(&"c", soon(), || {
             cache.sweep(Instant::now());
-            assert!(cache.contains_key(&"a"));
+            assert!(cache.get(&"a").is_some());
             cache.sweep(soon() + Duration::from_secs(1));
             assert_eq!(cache.size(), (2, 20), "b, and c, which is being computed");
             computed(3, 1)
         });
-        assert!(!cache.contains_key(&"a") && cache.contains_key(&"b") && cache.contains_key(&"c"));
+        assert!(cache.get(&"a").is_none() && cache.get(&"b").is_some() && cache.get(&"c").is_some());
     }
 
     #[test]
@@ -409,7 +405,7 @@ mod tests {
         assert_eq!((cache.get(&"a"), cache.get(&"b"), cache.size()), (Some(3), Some(2), (2, 50)));
         cache.retain(|_, value| *value != 2);
         assert_eq!((cache.get(&"b"), cache.size()), (None, (1, 30)));
-        cache.remove(&"a");
+        cache.remove_if(&"a", |_| true);
         assert_eq!((cache.get(&"a"), cache.size()), (None, (0, 0)));
     }
 

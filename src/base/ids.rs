@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-macro_rules! uuid_id {
-    ($(#[$doc:meta])* $name:ident) => {
+macro_rules! uuid_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
         #[serde(transparent)]
@@ -37,46 +37,29 @@ macro_rules! uuid_id {
                 if text.len() == 36 { Ok(Self(id)) } else { Uuid::try_parse("").map(Self) }
             }
         }
-    };
+    )*};
 }
 
-uuid_id!(
+uuid_ids! {
     /// Identifies a run (`run_id` in the API).
-    RunId
-);
-uuid_id!(
+    RunId;
     /// Identifies a batch of searches.
-    BatchId
-);
-uuid_id!(
+    BatchId;
     /// Identifies an account (`user_id` in the API).
-    AccountId
-);
-uuid_id!(
+    AccountId;
     /// Identifies an API key; it is not the key itself.
-    KeyId
-);
-uuid_id!(
+    KeyId;
     /// Identifies a session of the web app; it is not the token of the session.
-    SessionId
-);
-uuid_id!(
+    SessionId;
     /// Identifies a webhook.
-    WebhookId
-);
-uuid_id!(
+    WebhookId;
     /// Identifies a delivery to a webhook. Receivers get it as `webhook-id`, the same at each attempt.
-    DeliveryId
-);
-
-uuid_id!(
+    DeliveryId;
     /// Identifies a watch.
-    WatchId
-);
-uuid_id!(
+    WatchId;
     /// Identifies a change that a watch has found.
-    WatchChangeId
-);
+    WatchChangeId;
+}
 
 /// Identifies an HTTP request: the caller's own `X-Request-Id`, or a generated one.
 #[derive(Debug, Clone, PartialEq, Eq)]

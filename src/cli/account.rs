@@ -17,7 +17,7 @@ use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
 use crate::base::clock::{Clock as _, SystemClock};
 use crate::base::text::plain;
-use crate::config::{AccountConfig, StorageConfig, base_url_option};
+use crate::config::{AccountConfig, StorageConfig, base_url, checked};
 use crate::model::account::{Account, Role};
 use crate::model::audit::Origin;
 use crate::model::sign_in::SessionLimits;
@@ -150,7 +150,7 @@ impl Owner {
 pub(crate) struct BaseUrl {
     /// Address of the server in the set-up link
     #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", default_value = "http://127.0.0.1:8080")]
-    #[arg(value_parser = base_url_option())]
+    #[arg(value_parser = checked(base_url))]
     base_url: String,
 }
 

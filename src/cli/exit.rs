@@ -1,13 +1,17 @@
-//! Exit codes and errors of commands.
+//! Exit codes and errors of commands, and their end on Ctrl-C.
 
-use std::io;
 use std::process::ExitCode;
+use std::{io, thread};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use crate::account::service::AccountError;
 use crate::account::sign_in::SignInError;
 use crate::app::AppError;
 use crate::base::storage::StorageError;
 use crate::config::ConfigError;
+use crate::runs::proof::Stop;
 
 /// The exit codes of all commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,4 +117,21 @@ impl From<SignInError> for Failure {
     fn from(error: SignInError) -> Self {
         Self::Failed(error.to_string())
     }
+}
+
+/// Sets `stop` on Ctrl-C, and ends the process on the next one.
+pub(super) fn stop_on_interrupt(stop: &Stop) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::Failed(format!("signals: {error}"));
+    let (mut signals, stop) = (Signals::new([SIGINT, SIGTERM]).map_err(failed)?, stop.clone());
+    let wait = move || {
+        for _ in signals.forever() {
+            if stop.is_set() {
+                std::process::exit(Exit::Interrupted.code().into());
+            }
+            stop.stop();
+        }
+    };
+    // It ends with the process.
+    thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
+    Ok(())
 }

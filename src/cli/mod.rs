@@ -17,10 +17,9 @@
 //! | `print` | `openapi`, `manual`, `completions SHELL` |
 //! | `database` | `migrate`, `backup`; opens the database of a command |
 //! | `bar` | the progress bar |
-//! | `interrupt` | ends a command early on Ctrl-C |
 //! | `replace` | writes files atomically |
 //! | `table` | prints lists: tables for people, or JSON |
-//! | `exit` | exit codes and errors |
+//! | `exit` | exit codes and errors, Ctrl-C |
 //!
 //! To add a command: write an args struct with its help and examples in a file of its own, and add a variant
 //! of `Action` and a row in `src/manual/command-line.md`.
@@ -33,7 +32,6 @@ mod database;
 mod diff;
 mod exit;
 mod health;
-mod interrupt;
 mod key;
 mod print;
 mod replace;
@@ -258,7 +256,11 @@ fn error_format(args: &[OsString]) -> LogFormat {
 
 /// Prints help and version to standard output, errors to standard error.
 fn show(mut error: clap::Error, format: LogFormat) -> Exit {
-    if error.kind() == ErrorKind::UnknownArgument {
+    if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg)
+        && let Some(message) = config::gone(given)
+    {
+        error = command().error(ErrorKind::UnknownArgument, message);
+    } else if error.kind() == ErrorKind::UnknownArgument {
         hide_value(&mut error);
     }
     if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand)

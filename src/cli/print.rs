@@ -10,7 +10,7 @@ use super::exit::{Exit, Failure};
 use super::table::write_table;
 use crate::api::openapi::document;
 use crate::base::text::write_json;
-use crate::config::base_url_option;
+use crate::config::{base_url, checked};
 use crate::manual::{TOPICS, topic};
 
 /// Print the OpenAPI 3.1 document of the API, the same as a server's /openapi.json
@@ -21,7 +21,7 @@ Example:
 pub(crate) struct OpenApiArgs {
     /// Address of the server in the document
     #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", default_value = "http://127.0.0.1:8080")]
-    #[arg(value_parser = base_url_option())]
+    #[arg(value_parser = checked(base_url))]
     base_url: String,
 }
 

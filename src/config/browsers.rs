@@ -17,18 +17,16 @@ use crate::net::browser::{BrowserSource, EgressProxyAddress};
 pub struct BrowserSettings {
     /// Chromium for premium searches and PDFs: `auto` starts the one in the PATH, a path starts that program,
     /// http://HOST:PORT is one that runs with --remote-debugging-port
-    #[arg(long, env = "SIGHTLINE_BROWSER", value_name = "BROWSER", help_heading = "Browser")]
-    #[arg(value_parser = checked(browser))]
+    #[arg(long, env = "SIGHTLINE_BROWSER", value_name = "BROWSER", value_parser = checked(browser))]
     pub browser: Option<BrowserSource>,
     /// Pages that the browser has open at once; each takes about 100 MB
     #[arg(long, env = "SIGHTLINE_BROWSER_SESSIONS", value_name = "N", default_value = "2")]
-    #[arg(help_heading = "Browser", value_parser = checked(value::number(1, 64)))]
+    #[arg(value_parser = checked(value::number(1_usize, 64)))]
     pub browser_sessions: usize,
     /// Address of the egress proxy, which keeps pages from private addresses; by default free loopback
     /// ports. For a browser on another machine: IP:PORT (each further page takes the next port), followed by
     /// =HOST if it reaches it by another name
     #[arg(long, env = "SIGHTLINE_BROWSER_GUARD", value_name = "ADDRESS", value_parser = checked(egress_proxy))]
-    #[arg(help_heading = "Browser")]
     pub browser_guard: Option<EgressProxyAddress>,
 }
 

@@ -1,11 +1,7 @@
 //! Times that are fixed, except in tests, and options that are gone.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
-
-use super::checked::secret;
 use super::value;
 
 /// A time that is fixed, except in tests.
@@ -66,62 +62,38 @@ impl Time {
 
 const FIXED: &str = "its value is fixed now";
 const RATE_LIMITS: &str = "use --rate-limits (SIGHTLINE_RATE_LIMITS), such as search=30,stream=60,read=120";
+const BROWSER: &str = "use --browser (SIGHTLINE_BROWSER): auto starts Chromium, http://HOST:PORT is one that runs with \
+                       --remote-debugging-port; Firefox, geckodriver and grids are no longer used";
 
-/// The options that are gone: name, variable, and what holds instead.
-const GONE: [(&str, &str, &str); 18] = [
-    ("answer-memory-mb", "SIGHTLINE_ANSWER_MEMORY_MB", FIXED),
-    (
-        "browser-client",
-        "SIGHTLINE_BROWSER_CLIENT",
-        "the host of --browser may use the egress proxy without it",
-    ),
-    ("control-ttl", "SIGHTLINE_CONTROL_TTL", FIXED),
-    ("database-wait", "SIGHTLINE_DATABASE_WAIT", FIXED),
-    ("host-retry", "SIGHTLINE_HOST_RETRY", FIXED),
-    ("keep-alive", "SIGHTLINE_KEEP_ALIVE", FIXED),
-    ("lease", "SIGHTLINE_LEASE", FIXED),
-    ("quarantine-retry", "SIGHTLINE_QUARANTINE_RETRY", FIXED),
-    ("rate-limit-read", "SIGHTLINE_RATE_LIMIT_READ", RATE_LIMITS),
-    ("rate-limit-search", "SIGHTLINE_RATE_LIMIT_SEARCH", RATE_LIMITS),
-    ("rate-limit-stream", "SIGHTLINE_RATE_LIMIT_STREAM", RATE_LIMITS),
-    ("request-workers", "SIGHTLINE_REQUEST_WORKERS", FIXED),
-    ("session-idle", "SIGHTLINE_SESSION_IDLE", FIXED),
-    ("session-longest", "SIGHTLINE_SESSION_LONGEST", FIXED),
-    ("share-answers", "SIGHTLINE_SHARE_ANSWERS", FIXED),
-    ("stream-timeout", "SIGHTLINE_STREAM_TIMEOUT", FIXED),
-    ("wait-timeout", "SIGHTLINE_WAIT_TIMEOUT", FIXED),
-    (
-        "webdriver",
-        "SIGHTLINE_WEBDRIVER",
-        "use --browser (SIGHTLINE_BROWSER): auto starts Chromium, http://HOST:PORT is one that runs with \
-         --remote-debugging-port; Firefox, geckodriver and grids are no longer used",
-    ),
+/// The options that are gone, and what holds instead.
+const GONE: [(&str, &str); 18] = [
+    ("answer-memory-mb", FIXED),
+    ("browser-client", "the host of --browser may use the egress proxy without it"),
+    ("control-ttl", FIXED),
+    ("database-wait", FIXED),
+    ("host-retry", FIXED),
+    ("keep-alive", FIXED),
+    ("lease", FIXED),
+    ("quarantine-retry", FIXED),
+    ("rate-limit-read", RATE_LIMITS),
+    ("rate-limit-search", RATE_LIMITS),
+    ("rate-limit-stream", RATE_LIMITS),
+    ("request-workers", FIXED),
+    ("session-idle", FIXED),
+    ("session-longest", FIXED),
+    ("share-answers", FIXED),
+    ("stream-timeout", FIXED),
+    ("wait-timeout", FIXED),
+    ("webdriver", BROWSER),
 ];
 
-/// Refuses the options that are gone.
-#[derive(Debug, Clone)]
-pub(super) struct Gone;
-
-impl FromArgMatches for Gone {
-    fn from_arg_matches(_: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self)
-    }
-
-    fn update_from_arg_matches(&mut self, _: &ArgMatches) -> Result<(), clap::Error> {
-        Ok(())
-    }
+/// Returns what to say about an option that is gone. `given` is its flag, also with a value, or its variable.
+pub(crate) fn gone(given: &str) -> Option<String> {
+    let flag = given.split('=').next().and_then(|flag| flag.strip_prefix("--"));
+    let (name, instead) = GONE.iter().find(|(name, _)| flag == Some(*name) || given == variable(name))?;
+    Some(format!("--{name} ({}): this option is gone: {instead}", variable(name)))
 }
 
-impl Args for Gone {
-    fn augment_args(command: Command) -> Command {
-        GONE.iter().fold(command, |command, (name, variable, instead)| {
-            let refuse = move |_: &str| Err::<Infallible, _>(format!("this option is gone: {instead}"));
-            let option = Arg::new(*name).long(*name).env(*variable).value_name("VALUE").hide(true);
-            command.arg(option.help("An earlier option, which is refused").value_parser(secret(refuse)))
-        })
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
+fn variable(name: &str) -> String {
+    format!("SIGHTLINE_{}", name.to_ascii_uppercase().replace('-', "_"))
 }

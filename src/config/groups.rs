@@ -14,7 +14,7 @@ use ureq::http::HeaderValue;
 
 use super::browsers::BrowserSettings;
 use super::checked::{ConfigError, checked, secret};
-use super::fixed::{Gone, Time};
+use super::fixed::Time;
 use super::keys::{self, KeySetting, ModuleKeys};
 use super::value::{self, SandboxMode};
 use crate::account::plan::PlanTable;
@@ -47,11 +47,11 @@ pub struct ServerConfig {
     pub base_url: Option<String>,
     /// Streams and waiting requests at once; more get status 503
     #[arg(long, env = "SIGHTLINE_MAX_STREAMS", value_name = "N", default_value = "2000")]
-    #[arg(value_parser = checked(value::number(1, 12_000)))]
+    #[arg(value_parser = checked(value::number(1_usize, 12_000)))]
     pub max_streams: usize,
     /// Searches that run at once; more wait, and accounts take turns
     #[arg(long, env = "SIGHTLINE_MAX_RUNS", value_name = "N", default_value = "64")]
-    #[arg(value_parser = checked(value::number(1, 4096)))]
+    #[arg(value_parser = checked(value::number(1_usize, 4096)))]
     pub max_runs: usize,
     /// Longest time that a shutdown takes: answers are finished, searches are released for the next start
     #[arg(long, env = "SIGHTLINE_DRAIN_TIMEOUT", value_name = "DURATION", default_value = "10s")]
@@ -163,44 +163,39 @@ pub struct FeedConfig {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Searches")]
 pub struct EngineConfig {
-    /// The modules that are loaded.
-    #[command(flatten)]
-    pub catalog: CatalogConfig,
     /// Search a simulated web, without outgoing requests: `realistic` (also without a value) has the delays
     /// and faults of the real one, `perfect` has neither
     #[arg(long, env = "SIGHTLINE_SANDBOX", value_name = "WEB", default_value = "off")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "realistic")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::sandbox))]
+    #[arg(value_parser = checked(value::sandbox))]
     pub sandbox: SandboxMode,
     /// Use modules that touch a sign-in page too (never with a password)
     #[arg(long, env = "SIGHTLINE_DISCOVERY", value_parser = checked(value::switch))]
-    #[arg(help_heading = "Searches")]
     pub discovery: bool,
     /// Let checks reach private and loopback addresses: for labs only
     #[arg(long, env = "SIGHTLINE_ALLOW_PRIVATE_TARGETS", value_parser = checked(value::switch))]
-    #[arg(help_heading = "Searches")]
     pub allow_private_targets: bool,
     /// Threads that run checks, shared by all searches
     #[arg(long, env = "SIGHTLINE_CHECK_WORKERS", value_name = "N", default_value = "512")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::number(1, 4096)))]
+    #[arg(value_parser = checked(value::number(1_usize, 4096)))]
     pub check_workers: usize,
     /// Most checks at once that ask one host, over all searches; it starts with 2, more are used while the
     /// host answers well
     #[arg(long, env = "SIGHTLINE_HOST_CONCURRENCY", value_name = "N", default_value = "10")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::number(1, 64)))]
+    #[arg(value_parser = checked(value::number(1_usize, 64)))]
     pub host_concurrency: usize,
     /// Longest time for one check; the control check of a hit gets at least 3s
     #[arg(long, env = "SIGHTLINE_CHECK_TIMEOUT", value_name = "DURATION", default_value = "10s")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::duration("100ms", "10m")))]
+    #[arg(value_parser = checked(value::duration("100ms", "10m")))]
     pub check_timeout: Duration,
     /// Longest time for a search from its first start, including restarts; the remaining modules then end as
     /// timeout
     #[arg(long, env = "SIGHTLINE_RUN_TIMEOUT", value_name = "DURATION", default_value = "120s")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::duration("100ms", "1h")))]
+    #[arg(value_parser = checked(value::duration("100ms", "1h")))]
     pub run_timeout: Duration,
     /// User-Agent of outgoing requests
     #[arg(long, env = "SIGHTLINE_USER_AGENT", value_name = "TEXT", default_value = USER_AGENT)]
-    #[arg(help_heading = "Searches", value_parser = checked(value::user_agent))]
+    #[arg(value_parser = checked(value::user_agent))]
     pub user_agent: HeaderValue,
     /// Proxy for outgoing requests.
     #[arg(
@@ -208,28 +203,28 @@ pub struct EngineConfig {
                   socks5h:// if the proxy resolves names"
     )]
     #[arg(long, env = "SIGHTLINE_OUTBOUND_PROXY", value_name = "URL")]
-    #[arg(help_heading = "Searches", value_parser = secret(value::outbound_proxy))]
+    #[arg(value_parser = secret(value::outbound_proxy))]
     pub outbound_proxy: Option<OutboundProxy>,
     /// PEM file of certificate authorities to trust for outgoing requests, besides the built-in ones
     #[arg(id = "ca_file", long = "ca-file", env = "SIGHTLINE_CA_FILE", value_name = "FILE")]
-    #[arg(help_heading = "Searches", value_parser = checked(value::authorities))]
+    #[arg(value_parser = checked(value::authorities))]
     pub authorities: Option<Authorities>,
     /// Key that modules need (repeatable; variable: SIGHTLINE_KEY_NAME, which other users of the machine
     /// cannot see)
     #[arg(id = "module_keys", long = "key", value_name = "NAME=VALUE", value_parser = secret(keys::setting))]
-    #[arg(help_heading = "Searches")]
     key_settings: Vec<KeySetting>,
     /// The keys of modules, from flags and variables.
     #[arg(skip)]
     pub keys: ModuleKeys,
-    /// The browsers for premium searches.
-    #[command(flatten)]
-    pub browsers: BrowserSettings,
     /// Times that only tests set
     #[arg(long, env = "SIGHTLINE_TIMES", hide = true, value_delimiter = ',', value_parser = checked(Time::setting))]
     times: Vec<(Time, Duration)>,
+    /// The browsers for premium searches.
     #[command(flatten)]
-    gone: Gone,
+    pub browsers: BrowserSettings,
+    /// The modules that are loaded.
+    #[command(flatten)]
+    pub catalog: CatalogConfig,
 }
 
 impl EngineConfig {
@@ -246,7 +241,7 @@ impl EngineConfig {
 
     /// Returns the names of the keys that the command line gives, in lower case.
     pub fn key_flags(&self) -> impl Iterator<Item = &str> {
-        self.key_settings.iter().map(|key| key.name.as_str())
+        self.key_settings.iter().map(|(name, _)| name.as_str())
     }
 
     /// Takes the module keys from `environment` (all variables of the process), then checks the options that
@@ -289,11 +284,11 @@ pub struct SuppressionConfig {
     /// File with hashes of identifiers that are never searched, as `sightline suppress hash` writes them; a
     /// server reads it again when it changes
     #[arg(id = "suppress_file", long = "suppress", env = "SIGHTLINE_SUPPRESS", value_name = "FILE")]
-    #[arg(help_heading = "Privacy", value_parser = checked(value::suppress_file))]
+    #[arg(value_parser = checked(value::readable_file))]
     pub file: Option<PathBuf>,
     /// Key of these hashes
     #[arg(long, env = "SIGHTLINE_SUPPRESS_KEY", value_name = "KEY")]
-    #[arg(help_heading = "Privacy", value_parser = secret(value::suppress_key))]
+    #[arg(value_parser = secret(value::suppress_key))]
     pub suppress_key: Option<Secret<String>>,
 }
 
@@ -304,7 +299,7 @@ pub struct PrivacyConfig {
     /// Days after its end that a search is kept; then its query and results are removed and its charge stays
     /// booked; 0 keeps searches without limit
     #[arg(long, env = "SIGHTLINE_RETAIN_DAYS", value_name = "DAYS", default_value = "90")]
-    #[arg(value_parser = checked(value::days))]
+    #[arg(value_parser = checked(value::number(0_u32, 36_500)))]
     pub retain_days: u32,
     /// The identifiers that are never searched.
     #[command(flatten)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use super::checked::{ConfigError, refusal};
+use super::fixed::gone;
 use crate::base::secret::Secret;
 
 /// The prefix of the variables of module keys.
@@ -12,41 +13,35 @@ pub const VARIABLE_PREFIX: &str = "SIGHTLINE_KEY_";
 /// The keys by their names in lower case.
 pub type ModuleKeys = BTreeMap<String, Secret<String>>;
 
-/// One `--key NAME=VALUE`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeySetting {
-    /// The name in lower case.
-    pub name: String,
-    /// The key.
-    pub value: Secret<String>,
-}
+/// One `--key NAME=VALUE`: the name in lower case, and the key.
+pub type KeySetting = (String, Secret<String>);
 
 /// Parses `NAME=VALUE`. The errors never repeat the value.
 pub(crate) fn setting(text: &str) -> Result<KeySetting, String> {
     let (name, value) = text.split_once('=').ok_or("NAME=VALUE is allowed")?;
-    Ok(KeySetting { name: key_name(name)?, value: key_value(value)? })
+    Ok((key_name(name)?, key_value(value)?))
 }
 
 /// Returns the keys of the environment and of the command line, which takes precedence.
 ///
 /// # Errors
-/// Fails if a variable has no valid key. The error names the variable, never its value.
+/// Fails if a variable has no valid key, or is that of an option that is gone. The error names the variable, never its value.
 pub(crate) fn collect(
     settings: &[KeySetting],
     environment: impl IntoIterator<Item = (OsString, OsString)>,
 ) -> Result<ModuleKeys, ConfigError> {
     let mut keys = ModuleKeys::new();
     for (variable, value) in environment {
-        let Some(variable) = variable.to_str() else { continue };
-        let Some(name) = variable.strip_prefix(VARIABLE_PREFIX) else { continue };
-        if value.is_empty() {
-            continue;
+        let Some(variable) = variable.to_str().filter(|_| !value.is_empty()) else { continue };
+        if let Some(refusal) = gone(variable) {
+            return Err(ConfigError(refusal));
         }
+        let Some(name) = variable.strip_prefix(VARIABLE_PREFIX) else { continue };
         let key = value.to_str().ok_or_else(|| "not valid UTF-8".to_owned()).and_then(key_value);
         let refuse = |reason: String| ConfigError(refusal(variable, None, &reason));
         keys.insert(key_name(name).map_err(refuse)?, key.map_err(refuse)?);
     }
-    keys.extend(settings.iter().map(|key| (key.name.clone(), key.value.clone())));
+    keys.extend(settings.iter().cloned());
     Ok(keys)
 }
 

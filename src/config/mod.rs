@@ -6,12 +6,10 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `serve` | the options of `serve`, in all groups |
 //! | `groups` | the options, one struct for each group |
 //! | `browsers` | the options of browsers |
 //! | `value` | parsers for kinds of values |
 //! | `keys` | keys that modules need |
-//! | `environment` | environment variables |
 //! | `checked` | value parsers for clap with our error messages |
 //! | `fixed` | times that only tests set, and options that are gone |
 //!
@@ -20,26 +18,112 @@
 
 mod browsers;
 mod checked;
-mod environment;
 mod fixed;
 mod groups;
 mod keys;
-mod serve;
 mod value;
+
+use std::ffi::{OsStr, OsString};
+
+use clap::{Args, Command, FromArgMatches};
 
 pub use browsers::BrowserSettings;
 pub use checked::ConfigError;
 pub(crate) use checked::{checked, secret};
-pub use environment::{unknown_variables, with_environment};
 pub use fixed::Time;
+pub(crate) use fixed::gone;
 pub use groups::{
     AccountConfig, CatalogConfig, EngineConfig, FeedConfig, LogConfig, PrivacyConfig, ServerConfig,
     StorageConfig, SuppressionConfig, WebhookConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
-pub use serve::ServeConfig;
 pub use value::SandboxMode;
-pub(crate) use value::{base_url_option, duration, readable_file, suppress_key};
+pub(crate) use value::{base_url, duration, readable_file, suppress_key};
+
+/// All options of `serve`.
+#[derive(Debug, Clone, Args)]
+pub struct ServeConfig {
+    /// The HTTP server.
+    #[command(flatten)]
+    pub server: ServerConfig,
+    /// The options of the storage.
+    #[command(flatten)]
+    pub storage: StorageConfig,
+    /// Webhooks.
+    #[command(flatten)]
+    pub webhooks: WebhookConfig,
+    /// Runs, checks and outgoing requests.
+    #[command(flatten)]
+    pub engine: EngineConfig,
+    /// The catalogue feed.
+    #[command(flatten)]
+    pub feed: FeedConfig,
+    /// Plans.
+    #[command(flatten)]
+    pub accounts: AccountConfig,
+    /// Retention, and identifiers that are never searched.
+    #[command(flatten)]
+    pub privacy: PrivacyConfig,
+    /// The log.
+    #[command(flatten)]
+    pub log: LogConfig,
+}
+
+impl ServeConfig {
+    /// Parses flags, without a program name, over the defaults. Ignores the environment. For tests and tools.
+    ///
+    /// # Errors
+    /// Fails as the command line does.
+    pub fn from_flags<T: Into<OsString> + Clone>(
+        flags: impl IntoIterator<Item = T>,
+    ) -> Result<Self, clap::Error> {
+        let command = ServeConfig::augment_args(Command::new("serve").no_binary_name(true))
+            .mut_args(|arg| arg.env(None::<&str>));
+        let mut config = Self::from_arg_matches(&command.try_get_matches_from(flags)?)?;
+        config
+            .engine
+            .check([])
+            .map_err(|error| clap::Error::raw(clap::error::ErrorKind::ValueValidation, error))?;
+        Ok(config)
+    }
+}
+
+/// Lets every option of `command` and its subcommands treat an empty variable as not set, and keeps the
+/// values of variables out of help texts.
+pub fn with_environment(command: Command) -> Command {
+    command
+        .mut_args(|arg| {
+            let variable = arg.get_env().map(OsStr::to_owned);
+            let is_empty = variable.and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+            let arg = arg.hide_env_values(true);
+            if is_empty { arg.env(None::<&str>) } else { arg }
+        })
+        .mut_subcommands(with_environment)
+}
+
+/// Returns the names of set variables that start with `SIGHTLINE_` and belong to no option of `command`. They
+/// are most likely misspelt.
+pub fn unknown_variables(command: &Command) -> Vec<String> {
+    let mut known = Vec::new();
+    collect_variables(command, &mut known);
+    let mut unknown: Vec<String> = std::env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .filter(|name| name.starts_with("SIGHTLINE_") && !name.starts_with(VARIABLE_PREFIX))
+        // Tests set these for the servers that they start.
+        .filter(|name| !name.starts_with("SIGHTLINE_TEST_"))
+        // The clients in scripts/examples read these, and may run in the same shell.
+        .filter(|name| !["SIGHTLINE_URL", "SIGHTLINE_API_KEY"].contains(&name.as_str()))
+        .filter(|name| !known.contains(name))
+        .collect();
+    unknown.sort();
+    unknown
+}
+
+fn collect_variables(command: &Command, known: &mut Vec<String>) {
+    let variables = command.get_arguments().filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned));
+    known.extend(variables);
+    command.get_subcommands().for_each(|command| collect_variables(command, known));
+}
 
 #[cfg(test)]
 mod tests;

@@ -35,16 +35,9 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--base-url", "http://x/#a"], "for --base-url"),
     (&["--max-streams", "12001"], "a whole number from 1 to 12000 is allowed"),
     (&["--max-streams", "+5"], "a whole number from 1 to 12000 is allowed"),
-    (&["--wait-timeout", "30s"], "for --wait-timeout <VALUE>: this option is gone: its value is fixed now"),
-    (
-        &["--stream-timeout", "30s"],
-        "for --stream-timeout <VALUE>: this option is gone: its value is fixed now",
-    ),
     (&["--drain-timeout", "30"], "\"30\" for --drain-timeout <DURATION>: a number with its unit"),
     (&["--check-timeout", "0s"], "from 100ms to 10m"),
     (&["--catalog-feed", "feed.json"], "--catalog-key"),
-    (&["--keep-alive", "1s"], "for --keep-alive <VALUE>: this option is gone: its value is fixed now"),
-    (&["--webdriver", "x"], "this option is gone: use --browser"),
     (&["--times", "lunch=1s"], "for --times"),
     (&["--sandbox", "unreal"], "for --sandbox[=<WEB>]: realistic, perfect or off is allowed"),
     (&["--drain-timeout", "2h"], "from 0s to 1h"),
@@ -84,7 +77,6 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--rate-limits", "search=0"], "for --rate-limits <TABLE>: a whole number from 1 to 1000000"),
     (&["--rate-limits", "30"], "for --rate-limits <TABLE>: search=N, stream=N and read=N are allowed"),
     (&["--rate-limits", "read=1000001"], "for --rate-limits <TABLE>: a whole number"),
-    (&["--rate-limit-read", "5"], "this option is gone: use --rate-limits (SIGHTLINE_RATE_LIMITS)"),
     (&["--log-level", "loud"], "\"loud\" for --log-level <LEVEL>: off, error, warn, info, debug or trace"),
     (&["--log-format", "xml"], "\"xml\" for --log-format <FORMAT>: text or json is allowed"),
     (&["--listn", "x"], "unexpected argument '--listn'"),
@@ -144,4 +136,19 @@ fn every_option_has_a_variable_of_its_own_name() {
         assert_eq!(variable, (long != "key").then_some(want));
         assert!(arg.get_help().is_some(), "{long}");
     }
+}
+
+#[test]
+fn an_option_that_is_gone_says_what_holds_instead() {
+    for given in ["--webdriver", "--webdriver=x", "SIGHTLINE_WEBDRIVER"] {
+        let said = gone(given).unwrap();
+        assert!(
+            said.starts_with("--webdriver (SIGHTLINE_WEBDRIVER): this option is gone: use --browser"),
+            "{said}"
+        );
+    }
+    assert_eq!((gone("--listen"), gone("SIGHTLINE_LISTEN")), (None, None));
+    let mut engine = parse(&[]).unwrap().engine;
+    let error = engine.check([("SIGHTLINE_LEASE".into(), "5s".into())]).unwrap_err();
+    assert!(error.to_string().ends_with("(SIGHTLINE_LEASE): this option is gone: its value is fixed now"));
 }

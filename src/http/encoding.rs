@@ -81,38 +81,23 @@ pub(super) fn accepts_gzip<'a>(mut values: impl Iterator<Item = &'a str>) -> boo
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-
-    use flate2::read::GzDecoder;
-
     use super::*;
 
     #[test]
     fn gzip_is_used_for_clients_that_accept_it() {
-        for (values, accepts) in [
-            (&[][..], false),
-            (&[""], false),
-            (&["gzip"], true),
-            (&["GZIP"], true),
-            (&["x-gzip"], true),
-            (&["gzip, deflate, br"], true),
-            (&["deflate", "gzip"], true),
-            (&["br, deflate"], false),
-            (&["gzip;q=0"], false),
-            (&["gzip; q=0.000"], false),
-            (&["gzip;q=0.001"], true),
-            (&["gzip ; q = 1.000"], true),
-            (&["gzip;Q=0.5"], true),
-            (&["*"], false),
-            (&["identity"], false),
-            (&["identity;q=0.5, gzip;q=0.4"], true),
-            (&["gzip;q=-1"], false),
-            (&["gzip;q="], false),
-            (&["gzipped"], false),
-            (&[",,gzip,"], true),
+        for (accepts, headers) in [
+            (
+                true,
+                "gzip|GZIP|x-gzip|gzip, deflate, br|deflate & gzip|gzip;q=0.001|gzip ; q = 1.000|gzip;Q=0.5",
+            ),
+            (true, "identity;q=0.5, gzip;q=0.4|,,gzip,"),
+            (false, "|br, deflate|gzip;q=0|gzip; q=0.000|*|identity|gzip;q=-1|gzip;q=|gzipped"),
         ] {
-            assert_eq!(accepts_gzip(values.iter().copied()), accepts, "{values:?}");
+            for header in headers.split('|') {
+                assert_eq!(accepts_gzip(header.split('&')), accepts, "{header:?}");
+            }
         }
+        assert!(!accepts_gzip(std::iter::empty()));
     }
 
     #[test]
@@ -134,17 +119,6 @@ mod tests {
             assert_eq!(Encoding::choose(&Response::new(200, kind, large.clone()), true), form, "{kind}");
         }
         assert_eq!(Encoding::choose(&json.with_header("Content-Encoding", "br"), true), Encoding::Only);
-    }
-
-    #[test]
-    fn the_compressed_body_decompresses_to_the_body() {
-        let body: Vec<u8> = (0..20_000u32).flat_map(|number| format!("{number},").into_bytes()).collect();
-        let response = Response::new(200, "application/json", body.clone());
-        let first = Encoding::Gzip.body(&response);
-        assert!(first.len() < body.len() / 2);
-        let mut read = Vec::new();
-        GzDecoder::new(&*first).read_to_end(&mut read).unwrap();
-        assert!(read == body);
     }
 
     /// Checks that answers to waits are compressed on stream threads, whose stacks are small.

@@ -47,11 +47,7 @@ pub(super) struct Exchange {
     peer: SocketAddr,
     received: Instant,
     is_body_unread: bool,
-    is_http_1_0: bool,
-    is_head: bool,
-    accepts_gzip: bool,
-    /// Whether the answer tells the client to close the connection.
-    close: bool,
+    options: RenderOptions,
 }
 
 impl Exchange {
@@ -74,10 +70,12 @@ impl Exchange {
             peer,
             received: Instant::now(),
             is_body_unread: head.is_body_unread,
-            is_http_1_0: head.is_http_1_0,
-            is_head: head.request.method == "HEAD",
-            accepts_gzip: accepts_gzip(head.request.header_values("accept-encoding")),
-            close: head.closes,
+            options: RenderOptions {
+                is_head: head.request.method == "HEAD",
+                close: head.closes,
+                is_http_1_0: head.is_http_1_0,
+                accepts_gzip: accepts_gzip(head.request.header_values("accept-encoding")),
+            },
             request: head.request,
         };
         (exchange, verdict)
@@ -152,10 +150,10 @@ impl Exchange {
     }
 
     fn stream(mut self, writer: Writer, head: &Response, body: StreamBody) {
-        self.close = true;
-        let mut sink = Sink { writer, is_chunked: !self.is_http_1_0, has_failed: false };
-        let mut is_complete = sink.send(&render::stream_head(head, self.render_options())).is_ok();
-        if is_complete && !self.is_head {
+        self.options.close = true;
+        let mut sink = Sink { writer, is_chunked: !self.options.is_http_1_0, has_failed: false };
+        let mut is_complete = sink.send(&render::stream_head(head, self.options)).is_ok();
+        if is_complete && !self.options.is_head {
             let end = catch_unwind(AssertUnwindSafe(|| body(&mut sink)));
             // A stream that broke must not look complete.
             is_complete = matches!(end, Ok(true)) && sink.end().is_ok();
@@ -173,7 +171,7 @@ impl Exchange {
         }
         let response = self.render_refusal(refusal, self.parts().as_ref());
         // Who sends a malformed head may mean another end of the request.
-        self.close |= !matches!(refusal, Refusal::Overloaded { .. } | Refusal::Internal);
+        self.options.close |= !matches!(refusal, Refusal::Overloaded { .. } | Refusal::Internal);
         self.answer(&response);
     }
 
@@ -205,7 +203,7 @@ impl Exchange {
         if !self.is_body_unread {
             return into_writer(raw);
         }
-        self.close = true;
+        self.options.close = true;
         self.shared.severed.add(self.peer, ANY_TIME);
         let writer = into_writer(raw);
         // The sender may pause before it sends more of a body that was not dropped to its end.
@@ -214,8 +212,8 @@ impl Exchange {
     }
 
     fn send(mut self, writer: Writer, response: &Response) {
-        self.close |= self.shared.is_draining() || self.is_late();
-        let options = self.render_options();
+        self.options.close |= self.shared.is_draining() || self.is_late();
+        let options = self.options;
         let rendered = catch_unwind(AssertUnwindSafe(|| render::response(response, options)));
         let (first, rest) = rendered.unwrap_or_else(|_| render::response(&Response::empty(500), options));
         // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless
@@ -236,11 +234,6 @@ impl Exchange {
     /// `a_late_answer_announces_the_end_of_the_connection`.
     fn is_late(&self) -> bool {
         self.received.elapsed() >= self.shared.config.idle_timeout / 3
-    }
-
-    fn render_options(&self) -> RenderOptions {
-        let Self { is_head, close, is_http_1_0, accepts_gzip, .. } = *self;
-        RenderOptions { is_head, close, is_http_1_0, accepts_gzip }
     }
 }
 

@@ -71,8 +71,8 @@ fn check(request: &mut Request, target: &str, version: (u8, u8)) -> Result<(), R
         "GET".clone_into(&mut request.method);
     }
     let target = match target::parse(&request.method, target) {
-        Ok(target) => {
-            (request.path, request.query) = (target.path, target.query);
+        Ok(parts) => {
+            (request.path, request.query) = parts;
             Ok(())
         }
         Err(refusal) => {

@@ -54,6 +54,6 @@ pub use render::reason;
 pub use request::Request;
 pub use response::Response;
 pub use router::{ResponseContext, Route, RouteError, Router, Segments, Service, allow};
-pub use server::{Drained, RunningServer, Server};
+pub use server::{RunningServer, Server};
 pub use shared::{Load, LoadReader};
-pub use traffic::{Answers, Traffic};
+pub use traffic::Traffic;

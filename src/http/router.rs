@@ -4,10 +4,11 @@
 //! `OPTIONS`, unknown paths and unknown methods by itself, gives each request an id, adds the common headers to every
 //! answer, and counts and logs the answers.
 
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use super::handler::{Handler, Refusal, Reply, StreamBody};
+use super::handler::{Handler, Refusal, Reply};
 use super::request::Request;
 use super::response::Response;
 use super::traffic::{CountedRequest, Traffic};
@@ -133,15 +134,17 @@ impl<S: Service> Router<S> {
                 // A stream is counted when it begins. If it exceeds the limit, `refuse` answers and counts it.
                 let (status, head, traffic) =
                     (head.status, self.with_headers(head, &context), Arc::clone(&self.traffic));
-                let counted: StreamBody = Box::new(move |sink| {
+                let counted = move |sink: &mut dyn Write| {
+                    let _open = traffic.streams.enter();
                     context.count(&traffic, status);
                     caught(&context.request_id, || body(sink)).unwrap_or(false)
-                });
-                Reply::Stream(head, self.traffic.streaming(counted))
+                };
+                Reply::Stream(head, Box::new(counted))
             }
             Reply::Later(work) => {
                 let router = self.clone();
-                Reply::Later(self.traffic.waiting(move || {
+                Reply::Later(Box::new(move || {
+                    let _waiting = router.traffic.waits.enter();
                     let reply = caught(&context.request_id, work);
                     let panicked = || Reply::Now(router.error(Refusal::Internal.into(), &context));
                     router.finish(reply.unwrap_or_else(panicked), context)
@@ -388,16 +391,5 @@ mod tests {
         ] {
             assert_eq!(found(method, path), want, "{method} {path}");
         }
-    }
-
-    #[test]
-    fn segments_are_found_by_their_names() {
-        let Match::Route(_, _, segments) = find(ROUTES, "GET", "/v1/searches/abc/diff/def") else {
-            panic!("not found")
-        };
-        assert_eq!(
-            ["run_id", "other", "file", "abc", ""].map(|name| segments.get(name)),
-            [Some("abc"), Some("def"), None, None, None]
-        );
     }
 }

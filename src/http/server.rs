@@ -119,13 +119,6 @@ pub struct RunningServer {
     is_adopted: bool,
 }
 
-/// The result of a shutdown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drained {
-    /// The number of requests, waits and streams that were not answered completely.
-    pub left: usize,
-}
-
 impl RunningServer {
     /// Returns the address on which the server listens.
     pub fn local_addr(&self) -> SocketAddr {
@@ -138,8 +131,9 @@ impl RunningServer {
     }
 
     /// Refuses new connections, answers new requests with 503, and waits for `drain` at most until all requests are
-    /// answered. Waits and streams end only when the handler ends them, so notify them before.
-    pub fn shutdown(self, drain: Duration) -> Drained {
+    /// answered. Waits and streams end only when the handler ends them, so notify them before. Returns the number of
+    /// requests, waits and streams that were not answered completely.
+    pub fn shutdown(self, drain: Duration) -> usize {
         self.stop_taking();
         let (until, mut quiet_looks) = (Instant::now() + drain, 0);
         loop {
@@ -147,7 +141,7 @@ impl RunningServer {
             quiet_looks = if left == 0 { quiet_looks + 1 } else { 0 };
             // Between two looks the receiving thread counts a request that it was just about to receive.
             if quiet_looks == 2 || Instant::now() >= until {
-                return Drained { left };
+                return left;
             }
             thread::sleep(DRAIN_TICK);
         }

@@ -5,17 +5,9 @@ use percent_encoding::percent_decode_str;
 use super::config::MAX_TARGET_BYTES;
 use super::handler::Refusal;
 
-/// The parts of a target.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Target {
-    /// The decoded path, which begins with `/`, or `*`.
-    pub(crate) path: String,
-    /// The query without `?`, not decoded.
-    pub(crate) query: String,
-}
-
-/// Parses the origin form, the absolute form and, for `OPTIONS`, the asterisk form, whose path is `*`.
-pub(crate) fn parse(method: &str, target: &str) -> Result<Target, Refusal> {
+/// Parses the origin form, the absolute form and, for `OPTIONS`, the asterisk form, whose path is `*`. Returns the decoded
+/// path, which begins with `/` or is `*`, and the query without `?`, which is not decoded.
+pub(crate) fn parse(method: &str, target: &str) -> Result<(String, String), Refusal> {
     if target.len() > MAX_TARGET_BYTES {
         return Err(Refusal::TargetTooLong);
     }
@@ -28,12 +20,12 @@ pub(crate) fn parse(method: &str, target: &str) -> Result<Target, Refusal> {
         return Err(Refusal::Malformed("the request target contains a fragment"));
     }
     if target == "*" && method == "OPTIONS" {
-        return Ok(Target { path: "*".to_owned(), query: String::new() });
+        return Ok(("*".to_owned(), String::new()));
     }
     let local = if target.starts_with('/') { target } else { without_authority(target)? };
     let (path, query) = local.split_once('?').unwrap_or((local, ""));
     let path = if path.is_empty() { "/".to_owned() } else { decode(path)? };
-    Ok(Target { path, query: query.to_owned() })
+    Ok((path, query.to_owned()))
 }
 
 /// Returns the text after the authority of `http://authority/path`. It may be empty or begin with `?`.
@@ -106,15 +98,15 @@ mod tests {
     proptest! {
         #[test]
         fn every_accepted_target_has_a_path(target in ".{0,40}") {
-            if let Ok(parsed) = parse("GET", &target) {
-                prop_assert!(parsed.path.starts_with('/'));
+            if let Ok((path, _)) = parse("GET", &target) {
+                prop_assert!(path.starts_with('/'));
             }
         }
 
         #[test]
         fn decoding_undoes_encoding(path in "[^\\x00-\\x1f\\x7f]{0,30}") {
             let encoded: String = path.bytes().map(|byte| format!("%{byte:02x}")).collect();
-            prop_assert_eq!(parse("GET", &format!("/{encoded}")).unwrap().path, format!("/{}", path.replace('/', "%2F")));
+            prop_assert_eq!(parse("GET", &format!("/{encoded}")).unwrap().0, format!("/{}", path.replace('/', "%2F")));
         }
     }
 }

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::handler::{Reply, StreamBody};
 use super::request::Request;
 use crate::base::count::{ActiveCount, DurationHistogram, HistogramSnapshot};
 use crate::base::ids::AccountId;
@@ -38,19 +37,6 @@ pub struct CountedRequest {
     place: usize,
     method: usize,
     began: Instant,
-}
-
-/// The number of answers with the same labels.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answers {
-    /// The path pattern of the route, or the name for requests without a route.
-    pub route: &'static str,
-    /// The method, or `other`.
-    pub method: &'static str,
-    /// The status.
-    pub status: String,
-    /// The number of answers.
-    pub count: u64,
 }
 
 impl RouteCounts {
@@ -106,37 +92,12 @@ impl Traffic {
         );
     }
 
-    /// Wraps the work of a [`Reply::Later`] so that it is counted while it runs.
-    pub fn waiting(
-        &self,
-        work: impl FnOnce() -> Reply + Send + 'static,
-    ) -> Box<dyn FnOnce() -> Reply + Send> {
-        let waits = self.waits.clone();
-        Box::new(move || {
-            let _present = waits.enter();
-            work()
-        })
-    }
-
-    /// Wraps the body of a stream so that it is counted while it is open.
-    pub fn streaming(&self, body: StreamBody) -> StreamBody {
-        let streams = self.streams.clone();
-        Box::new(move |sink| {
-            let _present = streams.enter();
-            body(sink)
-        })
-    }
-
-    /// Returns all counts that are not 0, and the count of status 200 of each route even if it is 0.
-    pub fn answers(&self) -> impl Iterator<Item = Answers> {
+    /// Returns the route, the method (or `other`) and the status of answers with their number. The count of status 200 of
+    /// each route is there even if it is 0.
+    pub fn answers(&self) -> impl Iterator<Item = (&'static str, &'static str, u16, u64)> {
         self.routes.iter().flat_map(|figures| {
             let counts = figures.answers.lock().clone().into_iter();
-            counts.map(|((method, status), count)| Answers {
-                route: figures.route,
-                method: METHODS[method],
-                status: status.to_string(),
-                count,
-            })
+            counts.map(|((method, status), count)| (figures.route, METHODS[method], status, count))
         })
     }
 
@@ -179,10 +140,12 @@ mod tests {
             traffic.answered(&traffic.begin(Some(&request(method)), place), status, "", None);
         }
         traffic.answered(&traffic.begin(None, None), 400, "", None);
-        let mut seen: Vec<_> = traffic.answers().filter(|answers| answers.count > 0).collect();
-        seen.sort_by(|one, other| (one.route, one.method).cmp(&(other.route, other.method)));
-        let seen: Vec<String> =
-            seen.iter().map(|of| format!("{} {} {} {}", of.method, of.route, of.status, of.count)).collect();
+        let mut seen: Vec<_> = traffic.answers().filter(|(.., count)| *count > 0).collect();
+        seen.sort_unstable();
+        let seen: Vec<String> = seen
+            .iter()
+            .map(|(route, method, status, count)| format!("{method} {route} {status} {count}"))
+            .collect();
         assert_eq!(
             seen,
             [
@@ -202,6 +165,6 @@ mod tests {
         let traffic = traffic();
         let answers: Vec<_> = traffic.answers().collect();
         assert_eq!(answers.len(), 3);
-        assert!(answers.iter().all(|answers| answers.count == 0 && answers.status == "200"));
+        assert!(answers.iter().all(|(.., status, count)| (*status, *count) == (200, 0)));
     }
 }

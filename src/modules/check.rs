@@ -48,7 +48,7 @@ impl Checker {
             // Any source may answer, since the others may be away.
             for source in 0..module.sources().len() {
                 let key = direction.key(module, source, query);
-                self.controls.cache.remove(&key);
+                self.controls.cache.remove_if(&key, |_| true);
                 let ask = || self.ask_control(&key, module, query, terms, &mut trial);
                 verdict = self.controls.verdict(&key, None, terms.deadline, ask).verdict;
                 if matches!(verdict, ControlVerdict::Passed | ControlVerdict::Failed) {

@@ -38,7 +38,7 @@ pub(super) fn connect_error(error: Error, addresses: &[SocketAddr]) -> ProbeErro
 
 /// Returns the error after connecting to all of these addresses has failed. `error` is the last failure.
 pub(super) fn failed_connection(error: &io::Error, addresses: &[SocketAddr]) -> ProbeError {
-    let fault = match errno(error) {
+    let fault = match Errno::from_io_error(error) {
         Some(Errno::NETUNREACH | Errno::NETDOWN | Errno::ADDRNOTAVAIL)
             // Another address may have been reached and have refused the connection.
             if !addresses.iter().any(has_route) =>
@@ -54,7 +54,8 @@ pub(super) fn failed_connection(error: &io::Error, addresses: &[SocketAddr]) -> 
 
 /// Returns a local fault if the error means that this machine is out of descriptors or memory.
 pub(super) fn out_of_resources(error: &io::Error) -> Option<ProbeError> {
-    let is_ours = matches!(errno(error)?, Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS);
+    let is_ours =
+        matches!(Errno::from_io_error(error)?, Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS);
     is_ours.then(|| ProbeError::Local(LocalFault::Resources, error.to_string()))
 }
 
@@ -74,10 +75,6 @@ fn io_error(error: &io::Error, phase: Phase) -> ProbeError {
         Phase::Body => ProbeError::Body(error.to_string()),
         _ => out_of_resources(error).unwrap_or_else(|| ProbeError::Connect(error.to_string())),
     }
-}
-
-fn errno(error: &io::Error) -> Option<Errno> {
-    Errno::from_io_error(error)
 }
 
 /// Returns whether this machine has a route to that address. No packet is sent.

@@ -83,7 +83,7 @@ fn accept_loops_that_end_one_after_the_other_lose_no_request() {
         }
         is_over.store(true, Ordering::Release);
     });
-    assert_eq!(server.shutdown(LONG).left, 0);
+    assert_eq!(server.shutdown(LONG), 0);
 }
 
 /// Whether an accept loop of this process has ended, by the message of an error or by a panic.

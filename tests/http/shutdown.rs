@@ -43,7 +43,7 @@ fn requests_in_flight_are_answered_and_no_others() {
         let answer = client.answer();
         assert_eq!((answer.text(), answer.header("Connection")), (text, Some("close")));
     }
-    assert_eq!(ending.join().unwrap().left, 0);
+    assert_eq!(ending.join().unwrap(), 0);
 }
 
 #[test]
@@ -53,6 +53,6 @@ fn a_shutdown_ends_in_time_and_reports_unanswered_requests() {
     client.send(get("/later"));
     server.product.gate.wait_for_arrivals(1);
     let running = server.running.take().unwrap();
-    assert_eq!(running.shutdown(Duration::from_millis(50)).left, 1);
+    assert_eq!(running.shutdown(Duration::from_millis(50)), 1);
     assert!(is_refused(&server));
 }

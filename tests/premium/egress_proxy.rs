@@ -1,7 +1,7 @@
 //! The egress proxy alone, with a client of the test instead of a browser.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Instant;
 
 use sightline::modules::probe::{Browsers, ProbeError};
@@ -101,7 +101,9 @@ fn the_egress_proxy_is_not_an_open_proxy() {
             (b"\x05\x01\x00\x05\x01\x00\x03\x01/\x00\x50", &REFUSED[..2]),
         ] {
             // What was said may be lost if the proxy hangs up before it has read everything.
-            let said = said(client_saying(proxy, request));
+            let client = client_saying(proxy, request);
+            let _ = client.shutdown(Shutdown::Write);
+            let said = said(client);
             assert!(said == want || said.is_empty(), "{request:?}: {said:?}");
         }
     });

@@ -13,8 +13,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::bar::Bar;
-use super::exit::{Exit, Failure};
-use super::interrupt::stop_on_interrupt;
+use super::exit::{Exit, Failure, stop_on_interrupt};
 use super::replace::Replacement;
 use super::serve::start_log;
 use crate::app::{self, SearchEvent, SearchRequest};
@@ -30,6 +29,8 @@ use outcome::{exit_of, show, summary};
 use output::{Format, Output};
 use queries::{Queries, Row};
 use table::Table;
+
+const SUPPRESSED: &str = "the query is suppressed: it is on the list of what is never searched (--suppress)";
 
 /// Search for usernames, email addresses or domains
 ///
@@ -215,60 +216,48 @@ fn search(
     stop: &Stop,
 ) -> Result<Exit, Failure> {
     let (bar, mut written, mut exit) = (Bar::new(), Ok(()), Exit::NothingFound);
-    let mut sink = |index: usize, event: SearchEvent<'_>| {
+    let sink = |index: usize, event: SearchEvent<'_>| {
         let row = &rows[index];
-        let said = match event {
+        written = match event {
             SearchEvent::Progress(progress) => {
                 let place = format!("{} of {}: {}, ", index + 1, rows.len(), plain(row.query.raw()));
                 show(&bar, progress, if is_list { &place } else { "" });
                 return ControlFlow::Continue(());
             }
-            SearchEvent::Ended(run, _) => {
-                exit = worse(exit, exit_of(run));
-                Some(summary(run))
-            }
-            SearchEvent::Suppressed => Some("suppressed, so it was not searched".to_owned()),
-            _ => None,
+            SearchEvent::Suppressed if !is_list => Err(Failure::Usage(SUPPRESSED.to_owned())),
+            event => bar.suspend_while(|| {
+                outputs.iter_mut().try_for_each(|output| output.note(row, event))?;
+                match event {
+                    SearchEvent::Ended(runs, _) => {
+                        exit = worse(exit, exit_of(&runs[0]));
+                        runs.iter().for_each(|run| tell(run, is_list || run.summary.family.is_some()));
+                    }
+                    SearchEvent::Suppressed => {
+                        let (kind, query) = (row.query.search_type(), plain(row.query.raw()));
+                        let _ = writeln!(io::stderr(), "{kind} {query}: suppressed, so it was not searched");
+                    }
+                    _ => {}
+                }
+                Ok(())
+            }),
         };
-        written = bar.suspend_while(|| {
-            said.into_iter().for_each(|said| tell(row.query.search_type(), row.query.raw(), &said));
-            outputs.iter_mut().try_for_each(|output| match event {
-                SearchEvent::Child(search) => output.child(search),
-                SearchEvent::Result(result) => output.result(Some(row).filter(|_| is_list), result),
-                SearchEvent::Ended(run, _) => output.row(row, Some(run)),
-                SearchEvent::Suppressed => output.row(row, None),
-                SearchEvent::Progress(_) => Ok(()),
-            })
-        });
         // A search whose results cannot be written ends.
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    if is_list {
-        let queries: Vec<Query> = rows.iter().map(|row| row.query.clone()).collect();
-        let done = app::search_all(request, &queries, stop, sink);
-        bar.clear();
-        written?;
-        done?;
-        return Ok(exit);
-    }
-    let found = app::search(request, &rows[0].query, stop, |event| sink(0, event));
+    let queries: Vec<Query> = rows.iter().map(|row| row.query.clone()).collect();
+    let done = app::search(request, &queries, stop, sink);
     bar.clear();
     written?;
-    let found = found?;
-    let Some((run, children)) = found.records.split_first() else { return Ok(Exit::Failed) };
-    let print = |page: &str| found.print(page);
-    outputs.iter_mut().try_for_each(|output| output.ended(run, children, &found.catalog, &print))?;
-    // A closed standard error does not change the results.
-    let _ = writeln!(io::stderr(), "{}", summary(run));
-    for child in children {
-        tell(child.summary.search_type, &child.summary.query, &summary(child));
-    }
-    Ok(exit_of(run))
+    done?;
+    Ok(exit)
 }
 
-/// Writes a line about a search to standard error.
-fn tell(kind: SearchType, query: &str, said: &str) {
-    let _ = writeln!(io::stderr(), "{kind} {}: {said}", plain(query));
+/// Writes the summary of a search to standard error, with its query if there are several.
+fn tell(run: &RunRecord, is_named: bool) {
+    let (kind, query) = (run.summary.search_type, plain(&run.summary.query));
+    let name = if is_named { format!("{kind} {query}: ") } else { String::new() };
+    // A closed standard error does not change the results.
+    let _ = writeln!(io::stderr(), "{name}{}", summary(run));
 }
 
 fn worse(one: Exit, other: Exit) -> Exit {

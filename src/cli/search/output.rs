@@ -1,25 +1,22 @@
 //! The output of searches: standard output and files, each in a format. The table has a row for each result as it is found;
 //! the other formats are written when a search has ended, since a result may get further sources until then.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::queries::Row;
 use super::table::Table;
+use crate::app::SearchEvent;
 use crate::base::ids::BatchId;
 use crate::base::text::plain;
 use crate::cli::exit::Failure;
 use crate::model::batch::BatchStatus;
-use crate::model::run::ResultRecord;
-use crate::modules::catalog::Catalog;
 use crate::modules::near::did_you_mean;
-use crate::modules::probe::ProbeError;
 use crate::report::batch::{BatchReport, BatchSearchReport, BatchWriter};
 use crate::report::{self, write_family};
 use crate::runs::family::plan::NextSearch;
-use crate::runs::record::RunRecord;
 
 /// The format of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,9 +73,6 @@ impl Format {
     }
 }
 
-/// Prints a page as a PDF.
-pub(super) type Print<'p> = dyn Fn(&str) -> Result<Vec<u8>, ProbeError> + 'p;
-
 /// An output that is being written.
 pub(super) enum Output<'o> {
     /// A table, with the place in the list of the search whose heading was written last.
@@ -99,7 +93,8 @@ impl<'o> Output<'o> {
         table: Table,
     ) -> Result<Self, Failure> {
         Ok(match format {
-            Format::Table => Self::Table { out, table, headed: None },
+            // A single search is the first one, and needs no heading.
+            Format::Table => Self::Table { out, table, headed: (!is_list).then_some(1) },
             Format::Report(format) if is_list => {
                 // The document is complete when it is read.
                 let (batch_id, status) = (BatchId::new(), BatchStatus::Completed);
@@ -110,71 +105,36 @@ impl<'o> Output<'o> {
         })
     }
 
-    /// Writes a result that was found. `row` is its search, if that is one of a list.
-    pub(super) fn result(&mut self, row: Option<&Row>, result: &ResultRecord) -> Result<(), Failure> {
-        row.map_or(Ok(()), |row| self.head(row))?;
-        let Self::Table { out, table, .. } = self else { return Ok(()) };
-        Ok(table.result(*out, result)?)
-    }
-
-    /// Writes the heading of a search of a list in a table, unless it was written last.
-    fn head(&mut self, row: &Row) -> Result<(), Failure> {
-        if let Self::Table { out, table, headed } = self
-            && headed.replace(row.position) != Some(row.position)
-        {
-            table.heading(*out, &format!("{} {}", row.query.search_type(), plain(row.query.raw())))?;
-        }
-        Ok(())
-    }
-
-    /// Writes that a lead starts a search.
-    pub(super) fn child(&mut self, search: &NextSearch) -> Result<(), Failure> {
-        let Self::Table { out, table, .. } = self else { return Ok(()) };
-        let (class, query) = (search.member.class.as_str(), plain(search.query.raw()));
-        Ok(table.heading(*out, &format!("{class} lead to the {} {query}", search.query.search_type()))?)
-    }
-
-    /// Writes the end of a search, and of those that its leads have started.
-    pub(super) fn ended(
-        &mut self,
-        run: &RunRecord,
-        children: &[RunRecord],
-        catalog: &Catalog,
-        print: &Print<'_>,
-    ) -> Result<(), Failure> {
-        match self {
-            Self::Table { out, table, .. } => {
-                table.end(*out, run)?;
-                for child in children {
-                    let (kind, query) = (child.summary.search_type, plain(&child.summary.query));
-                    table.heading(*out, &format!("{kind} {query}"))?;
-                    table.end(*out, child)?;
+    /// Writes what happens during the search of `row`.
+    pub(super) fn note(&mut self, row: &Row, event: SearchEvent<'_>) -> Result<(), Failure> {
+        let (kind, query) = (row.query.search_type(), row.query.raw());
+        let listed =
+            |status, run| BatchSearchReport { row: row.position, search_type: kind, query, status, run };
+        match (self, event) {
+            (Self::Table { .. }, SearchEvent::Progress(_) | SearchEvent::Suppressed) => {}
+            (Self::Table { out, table, headed }, event) => {
+                if headed.replace(row.position) != Some(row.position) {
+                    table.heading(*out, &format!("{kind} {}", plain(query)))?;
                 }
+                note_in_table(*out, table, event)?;
             }
-            Self::Report { out, format: report::Format::Json, .. } if run.summary.follow.is_some() => {
-                write_family(*out, run, children)?;
+            (Self::List(list), SearchEvent::Ended(runs, _)) => {
+                list.search(&listed(runs[0].summary.status.as_str(), Some(&runs[0])))?;
             }
-            Self::Report { out, format, failure } => match format.write(*out, run, catalog, print) {
-                Err(error) if *format == report::Format::Pdf => *failure = Some(error.into()),
-                written => written?,
-            },
-            Self::List(_) => {}
-        }
-        Ok(())
-    }
-
-    /// Writes the end of a search of a list. There is no run for a query that is suppressed.
-    pub(super) fn row(&mut self, row: &Row, run: Option<&RunRecord>) -> Result<(), Failure> {
-        if run.is_some() {
-            self.head(row)?;
-        }
-        match (self, run) {
-            (Self::Table { out, table, .. }, Some(run)) => table.end(*out, run)?,
-            (Self::List(list), run) => {
-                let status = run.map_or("refused", |run| run.summary.status.as_str());
-                let (query, search_type) = (row.query.raw(), row.query.search_type());
-                let row = row.position;
-                list.search(&BatchSearchReport { row, search_type, query, status, run })?;
+            (Self::List(list), SearchEvent::Suppressed) => {
+                list.search(&listed("refused", None))?;
+            }
+            (Self::Report { out, format: report::Format::Json, .. }, SearchEvent::Ended(runs, _))
+                if runs[0].summary.follow.is_some() =>
+            {
+                write_family(*out, &runs[0], &runs[1..])?;
+            }
+            (Self::Report { out, format, failure }, SearchEvent::Ended(runs, engine)) => {
+                let print = |page: &str| engine.browsing().print(page);
+                match format.write(*out, &runs[0], &engine.catalog(), print) {
+                    Err(error) if *format == report::Format::Pdf => *failure = Some(error.into()),
+                    written => written?,
+                }
             }
             _ => {}
         }
@@ -188,5 +148,23 @@ impl<'o> Output<'o> {
             Self::Table { out, .. } | Self::Report { out, .. } => Ok(out.flush()?),
             Self::List(list) => Ok(list.end()?),
         }
+    }
+}
+
+fn note_in_table(out: &mut dyn Write, table: &mut Table, event: SearchEvent<'_>) -> io::Result<()> {
+    match event {
+        SearchEvent::Result(result) => table.result(out, result),
+        SearchEvent::Child(NextSearch { member, query, .. }) => {
+            let (class, kind, query) = (member.class.as_str(), query.search_type(), plain(query.raw()));
+            table.heading(out, &format!("{class} lead to the {kind} {query}"))
+        }
+        SearchEvent::Ended(runs, _) => runs.iter().try_for_each(|run| {
+            if run.summary.family.is_some() {
+                let (kind, query) = (run.summary.search_type, plain(&run.summary.query));
+                table.heading(out, &format!("{kind} {query}"))?;
+            }
+            table.end(out, run)
+        }),
+        SearchEvent::Progress(_) | SearchEvent::Suppressed => Ok(()),
     }
 }

@@ -4,8 +4,8 @@
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
+use rustix::termios::tcgetwinsize;
 use serde_json::Value;
-use terminal_size::{Width, terminal_size_of};
 
 use crate::base::text::{columns, cut, line, padded, plain};
 use crate::model::entity::identified::web_address;
@@ -126,7 +126,8 @@ impl Terminal {
         }
         let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
         let has_colours = !is_set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb");
-        let width = terminal_size_of(io::stdout()).map_or(USUAL_WIDTH, |(Width(width), _)| width.into());
+        let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0);
+        let width = size.map_or(USUAL_WIDTH, |size| size.ws_col.into());
         Self { width: Some(width.max(LEAST_WIDTH)), has_colours, has_links: has_colours && knows_links() }
     }
 

@@ -174,7 +174,8 @@ fn close(stream: &TcpStream) {
 
 /// The egress proxy of one place for a page. Its port stays open as long as the process runs.
 pub(super) struct EgressProxy {
-    addr: SocketAddr,
+    /// Its address, as the browser reaches it.
+    pub(super) announced: String,
     uplink: Arc<Uplink>,
     page: Mutex<Option<Arc<PageLoad>>>,
     /// Each connection has a clone.
@@ -182,21 +183,19 @@ pub(super) struct EgressProxy {
 }
 
 impl EgressProxy {
-    /// Listens on `addr`.
+    /// Listens on `addr`. Browsers reach it by the name or address `host`.
     ///
     /// # Errors
     /// Returns an error if the address is in use, or if a thread cannot be started.
-    pub(super) fn open(addr: SocketAddr, uplink: Arc<Uplink>) -> io::Result<Arc<Self>> {
+    pub(super) fn open(addr: SocketAddr, host: &str, uplink: Arc<Uplink>) -> io::Result<Arc<Self>> {
         let listener = TcpListener::bind(addr)?;
-        let addr = listener.local_addr()?;
-        let proxy = Arc::new(Self { addr, uplink, page: Mutex::default(), connections: Arc::default() });
+        let port = listener.local_addr()?.port();
+        uplink.own.add(port);
+        let (announced, page, connections) = (format!("{host}:{port}"), Mutex::default(), Arc::default());
+        let proxy = Arc::new(Self { announced, uplink, page, connections });
         let listening = Arc::clone(&proxy);
         start("egress-proxy", move || listening.accept_all(&listener))?;
         Ok(proxy)
-    }
-
-    pub(super) fn addr(&self) -> SocketAddr {
-        self.addr
     }
 
     /// Begins a page load, and ends the previous one.
@@ -277,13 +276,11 @@ fn serve(client: &Arc<TcpStream>, uplink: &Uplink, page: &PageLoad) -> io::Resul
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use super::*;
     use crate::net::NetConfig;
 
     fn asked(proxy: &EgressProxy) -> Vec<u8> {
-        let mut stream = TcpStream::connect(proxy.addr()).unwrap();
+        let mut stream = TcpStream::connect(&proxy.announced).unwrap();
         let mut said = Vec::new();
         // The write fails if the proxy has already closed the connection.
         let _ = stream.write_all(b"\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01\x01\xbb");
@@ -294,7 +291,8 @@ mod tests {
     #[test]
     fn allowed_clients_are_served_during_a_page_load() {
         let uplink = Uplink { wire: Wire::new(&NetConfig::default()), own: Arc::default() };
-        let proxy = EgressProxy::open(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), Arc::new(uplink)).unwrap();
+        let addr = SocketAddr::from(([127, 0, 0, 1], 0));
+        let proxy = EgressProxy::open(addr, "127.0.0.1", Arc::new(uplink)).unwrap();
         assert!(asked(&proxy).is_empty());
         let (browser, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
         let deadline = Instant::now() + Duration::from_secs(60);

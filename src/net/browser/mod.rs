@@ -36,7 +36,7 @@ use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Requ
 use cdp::{Fault, Page};
 use egress::{EgressProxy, OwnPorts, PageLoad, Uplink};
 use page::Waiting;
-use pool::{Lease, Place, Pool};
+use pool::{Lease, Pool};
 use process::{Launcher, want_of_resources};
 
 /// The part of a deadline that is reserved for closing the page.
@@ -105,9 +105,9 @@ impl RealBrowsers {
                 IpAddr::V4(ip) => ip.to_string(),
             });
         let launcher = Launcher::find(&config.source, host.clone(), own).map_err(BrowserError::Program)?;
-        let places = (0..config.pages).map(|index| place(config, index, &host, &uplink));
-        let places = places.collect::<Result<Vec<_>, _>>()?;
-        let pool = Pool::start(launcher, places).map_err(BrowserError::Failed)?;
+        let proxies = (0..config.pages).map(|index| egress_proxy(config, index, &host, &uplink));
+        let proxies = proxies.collect::<Result<Vec<_>, _>>()?;
+        let pool = Pool::start(launcher, proxies).map_err(BrowserError::Failed)?;
         Ok(Self(pool))
     }
 
@@ -123,12 +123,12 @@ impl RealBrowsers {
 }
 
 /// Opens the egress proxy of a place.
-fn place(
+fn egress_proxy(
     config: &BrowserConfig,
     index: usize,
     host: &str,
     uplink: &Arc<Uplink>,
-) -> Result<Place, BrowserError> {
+) -> Result<Arc<EgressProxy>, BrowserError> {
     let mut listen = config.egress_proxy.listen;
     if listen.port() != 0 {
         let port = u16::try_from(index).ok().and_then(|index| listen.port().checked_add(index));
@@ -136,11 +136,8 @@ fn place(
             || BrowserError::EgressProxy(listen, io::Error::other("no further port for the next page"));
         listen.set_port(port.ok_or_else(none)?);
     }
-    let egress = EgressProxy::open(listen, Arc::clone(uplink))
-        .map_err(|error| BrowserError::EgressProxy(listen, error))?;
-    uplink.own.add(egress.addr().port());
-    let proxy = format!("{host}:{}", egress.addr().port());
-    Ok(Place { egress, proxy })
+    let opened = EgressProxy::open(listen, host, Arc::clone(uplink));
+    opened.map_err(|error| BrowserError::EgressProxy(listen, error))
 }
 
 impl Browsers for RealBrowsers {
@@ -206,7 +203,7 @@ impl Pool {
         loop {
             let browser = self.browser(deadline)?;
             browser.pages.fetch_add(1, Ordering::Relaxed);
-            let fault = match Page::open(&browser, &place.proxy, deadline) {
+            let fault = match Page::open(&browser, &place.egress.announced, deadline) {
                 Ok(page) => return Ok(page),
                 Err(fault) => fault,
             };

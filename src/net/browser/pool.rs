@@ -36,7 +36,8 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct State {
-    free: Vec<Place>,
+    /// The egress proxies of the free places for pages.
+    free: Vec<Arc<EgressProxy>>,
     running: Option<Arc<Browser>>,
     /// The time and the reason of the last failed start, if no later one has succeeded.
     failure: Option<(Instant, String)>,
@@ -44,13 +45,6 @@ struct State {
     is_urgent: bool,
     /// The time since which no browser runs.
     since: Option<Instant>,
-}
-
-/// A place for one page.
-pub(super) struct Place {
-    pub(super) egress: Arc<EgressProxy>,
-    /// The address of the egress proxy, as the browser reaches it.
-    pub(super) proxy: String,
 }
 
 /// The error if waiting for a place or a browser takes longer than the deadline.
@@ -65,7 +59,7 @@ impl Pool {
     ///
     /// # Errors
     /// Returns an error if the thread that keeps the browser running cannot be started.
-    pub(super) fn start(launcher: Launcher, free: Vec<Place>) -> std::io::Result<Arc<Self>> {
+    pub(super) fn start(launcher: Launcher, free: Vec<Arc<EgressProxy>>) -> std::io::Result<Arc<Self>> {
         let size = free.len();
         let state = Mutex::new(State { free, since: Some(Instant::now()), ..State::default() });
         let is_closed = AtomicBool::new(false);
@@ -86,8 +80,8 @@ impl Pool {
             if self.is_closed() {
                 return Err(no_browser("the service is shutting down"));
             }
-            if let Some(place) = state.free.pop() {
-                return Ok(Lease { pool: self, place: Some(place) });
+            if let Some(egress) = state.free.pop() {
+                return Ok(Lease { pool: self, egress });
             }
             if self.changed.wait_until(&mut state, deadline).timed_out() && state.free.is_empty() {
                 return Err(LATE);
@@ -230,27 +224,16 @@ fn answers(browser: &Arc<Browser>) -> bool {
     asked.is_ok() || want_of_resources().is_some()
 }
 
-/// A leased place. Dropping it returns the place.
+/// A leased place for a page. Dropping it returns the place.
 pub(super) struct Lease<'p> {
     pool: &'p Pool,
-    place: Option<Place>,
-}
-
-impl std::ops::Deref for Lease<'_> {
-    type Target = Place;
-
-    fn deref(&self) -> &Place {
-        // Only `drop` takes the place out.
-        #[expect(clippy::expect_used, reason = "a lease holds its place until it is dropped")]
-        self.place.as_ref().expect("a lease has a place")
-    }
+    pub(super) egress: Arc<EgressProxy>,
 }
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        let Some(place) = self.place.take() else { return };
-        place.egress.end();
-        self.pool.state.lock().free.push(place);
+        self.egress.end();
+        self.pool.state.lock().free.push(Arc::clone(&self.egress));
         self.pool.changed.notify_all();
     }
 }

@@ -1,9 +1,7 @@
 //! The document itself: it is valid, and the same from the server and the
 //! command.
 
-use sightline::http::Traffic;
-
-use super::{DOCUMENT, operations};
+use super::DOCUMENT;
 use crate::cli::ran;
 use crate::support::folder::Folder;
 use crate::support::python::venv;
@@ -28,19 +26,6 @@ fn the_command_prints_what_the_server_serves() {
     let default: Value = serde_json::from_str(&ran(&["openapi"], &[]).code_is(0).out).unwrap();
     assert_eq!(default, *DOCUMENT);
     ran(&["openapi", "--base-url", "ftp://x"], &[]).code_is(2).err_has("--base-url");
-}
-
-#[test]
-fn each_status_of_the_api_has_a_label_of_its_own_in_the_metrics() {
-    let traffic = Traffic::new([("GET", "/")], "none");
-    let documented =
-        operations().flat_map(|(_, _, operation)| operation["responses"].as_object().unwrap().keys());
-    // The addresses of the pages are not in the document.
-    for status in documented.map(String::as_str).chain(["303", "308"]) {
-        traffic.answered(&traffic.begin(None, Some(0)), status.parse().unwrap(), "", None);
-    }
-    let unnamed: Vec<_> = traffic.answers().filter(|answers| answers.status == "other").collect();
-    assert!(unnamed.is_empty(), "{unnamed:?}");
 }
 
 mod campaigns {
