@@ -1,4 +1,4 @@
-//! Regexes of the catalogue, with linear time, limited size and limited work.
+//! Searches in texts from sites, with linear time, limited size and limited work.
 //!
 //! If the engine's fast automata give up, the engine follows all states of a search in parallel. The number of those states
 //! is at most the number of positions in the pattern, with its repetitions written out. In the worst cases that were
@@ -7,7 +7,6 @@
 //! A search cannot be interrupted. The time is therefore checked before each search, and of a text in which a search could
 //! take long only the beginning is searched.
 
-use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
@@ -17,9 +16,8 @@ use regex::{Captures, Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
-use super::definition::text::entry_text;
-use super::template::{FillError, Kind, Template, Values};
-use super::text::truncate;
+use crate::modules::definition::text::entry_text;
+use crate::modules::text::truncate;
 
 /// The maximum size of a compiled regex, in bytes.
 const SIZE_LIMIT: usize = 1 << 20;
@@ -121,100 +119,6 @@ impl WholeRegex {
     }
 }
 
-/// A regex that may contain variables.
-#[derive(Debug, Clone)]
-pub struct Pattern {
-    template: Template,
-    /// The regex itself, if it has no variables.
-    fixed: Option<SearchRegex>,
-}
-
-entry_text!(Pattern, Pattern::parse);
-
-impl Pattern {
-    /// Parses a template of a regex. The regex itself is compiled when it is first used.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let template = Template::parse(text, Kind::Regex)?;
-        let fixed = template.literal().map(SearchRegex::lazy);
-        Ok(Self { template, fixed })
-    }
-
-    /// Returns the text as it was written.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.template
-    }
-
-    /// Returns the mistake in the regex, if there is one. Variables are filled with examples.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        match &self.fixed {
-            Some(regex) => regex.check(),
-            None => SearchRegex::lazy(&self.template.example()).check(),
-        }
-    }
-
-    /// Returns the regex with the values of this check.
-    pub(crate) fn regex(&self, values: &Values<'_>) -> Result<Cow<'_, SearchRegex>, FillError> {
-        if let Some(regex) = &self.fixed {
-            return Ok(Cow::Borrowed(regex));
-        }
-        // Only an extremely long value makes a valid regex too large or too expensive.
-        let filled = values.searches.filled(self.template.fill(values)?);
-        filled.map(Cow::Owned).map_err(|_| FillError::Unfit)
-    }
-
-    /// Returns whether the regex matches in `text`. Returns `false` if a variable has no value.
-    pub(crate) fn is_found(&self, text: &str, values: &Values<'_>) -> bool {
-        self.regex(values).is_ok_and(|regex| regex.is_found(text, values.searches))
-    }
-
-    /// Returns whether the regex matches in `text`. If `text` was cut off, the match must end before the
-    /// cut, which is not the end of a line, a word or the text.
-    pub(crate) fn is_found_in(&self, text: &str, is_cut: bool, values: &Values<'_>) -> bool {
-        if !is_cut {
-            return self.is_found(text, values);
-        }
-        self.regex(values).is_ok_and(|regex| regex.is_found_before_end(text, values.searches))
-    }
-
-    /// Returns the template of the regex.
-    pub(crate) fn template(&self) -> &Template {
-        &self.template
-    }
-}
-
-/// A text of a rule or an extractor that is filled or searched.
-#[derive(Clone, Copy)]
-pub(crate) enum Piece<'e> {
-    Template(&'e Template),
-    Pattern(&'e Pattern),
-    Regex(&'e SearchRegex),
-}
-
-impl<'e> Piece<'e> {
-    /// Returns the mistake in the regex, if there is one.
-    pub(crate) fn check(self) -> Result<(), String> {
-        match self {
-            Self::Template(_) => Ok(()),
-            Self::Pattern(pattern) => pattern.check(),
-            Self::Regex(regex) => regex.check(),
-        }
-    }
-
-    /// Returns the template, if the text can have variables.
-    pub(crate) fn template(self) -> Option<&'e Template> {
-        match self {
-            Self::Template(template) => Some(template),
-            Self::Pattern(pattern) => Some(pattern.template()),
-            Self::Regex(_) => None,
-        }
-    }
-
-    /// Returns whether the text contains the query or a part of it.
-    pub(crate) fn has_query(self) -> bool {
-        self.template().is_some_and(Template::has_query)
-    }
-}
-
 /// The most work of one search, in positions of the regex times bytes of the text. It takes a few seconds at worst.
 const MAX_WORK: usize = 160 * 1024 * 1024;
 /// The work below which a search begins without checking the time.
@@ -264,7 +168,7 @@ impl Searches {
     }
 
     /// Returns the compiled regex of a filled template. The latest ones are cached.
-    fn filled(&self, pattern: String) -> Result<SearchRegex, String> {
+    pub(super) fn filled(&self, pattern: String) -> Result<SearchRegex, String> {
         let mut filled = self.filled.borrow_mut();
         if let Some((_, regex)) = filled.iter().find(|(known, _)| *known == pattern) {
             return Ok(regex.clone());
