@@ -1,5 +1,4 @@
-//! Changes of sites after their entries were written, so that the rules no longer fit: the simulated web plays another
-//! entry than the one that is checked.
+//! Changes of sites after their entries were written, so that the rules no longer fit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,12 +7,14 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use sightline::modules::definition::{Entry, Matcher};
+use sightline::modules::module::Module;
 use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
+use url::Url;
 
 use super::drifts::hash;
 
 /// A kind of change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum DriftKind {
     /// A text, a class or a value that a rule looks for is another one.
     Marker,
@@ -28,93 +29,31 @@ pub(super) enum DriftKind {
 }
 
 impl DriftKind {
+    /// All kinds of changes.
     pub(super) const ALL: [Self; 5] =
         [Self::Marker, Self::Status, Self::Moved, Self::FieldRenamed, Self::SoftMiss];
-
-    /// Returns the entry of the site after its change, whose details depend on the seed.
-    pub(super) fn changed(self, entry: &Entry, seed: u64) -> Entry {
-        let (pick, is_even) =
-            (|list: &[&'static str]| list[seed as usize % list.len()], seed.is_multiple_of(2));
-        let mut changed = json!(entry);
-        match self {
-            Self::Marker => {
-                let markers: Vec<String> = entry.hit.iter().chain(&entry.miss).flat_map(markers).collect();
-                let marker = markers.get(seed as usize % markers.len().max(1));
-                let literals = marker.into_iter().flat_map(|marker| marker.split(['{', '}']).step_by(2));
-                let literal = literals.max_by_key(|literal| literal.len()).unwrap_or_default().trim();
-                let runs = literal.split(|c: char| !c.is_ascii_alphabetic());
-                let (old, new) = match literal.contains(' ') && !literal.contains(['<', '=', '"']) {
-                    true => (literal, pick(&SENTENCES)),
-                    false => (runs.max_by_key(|run| run.len()).unwrap_or_default(), pick(&WORDS)),
-                };
-                let replaced = |text: &str| text.replace(old, new);
-                if old.len() >= LEAST_CHARS {
-                    ["hit", "miss"].iter().for_each(|list| each_text(&mut changed[*list], &replaced));
-                }
-            }
-            Self::Status => {
-                let rules =
-                    changed[if is_even { "miss" } else { "hit" }].as_array_mut().into_iter().flatten();
-                for rule in rules {
-                    let is_404 = rule["status"].as_array().is_some_and(|list| list.contains(&json!(404)));
-                    rule["status"] = json!([if !is_even {
-                        203
-                    } else if is_404 {
-                        410
-                    } else {
-                        404
-                    }]);
-                }
-            }
-            Self::Moved => {}
-            Self::FieldRenamed => {
-                let rules = entry.hit.iter().chain(&entry.miss).flat_map(|rule| &rule.json);
-                let names = rules.flat_map(|rule| rule.at.split('/').skip(1));
-                let names: Vec<&str> =
-                    names.filter(|name| *name != "*" && name.parse::<usize>().is_err()).collect();
-                let old = names[seed as usize / 2 % names.len()];
-                let new = pick(&["new_{}", "{}_v2", "current{}"]).replace("{}", old);
-                let renamed = |text: &str| {
-                    let parts = text.split('/').map(|part| if part == old { &new } else { part });
-                    parts.collect::<Vec<_>>().join("/")
-                };
-                for list in ["hit", "miss", "result", "results"] {
-                    each_text(&mut changed[list], &renamed);
-                }
-            }
-            Self::SoftMiss => {
-                let is_api = entry.hit.iter().any(|rule| !rule.json.is_empty());
-                changed["miss"] = match is_api {
-                    true if is_even => {
-                        json!([{"status": [200], "json": [{"at": "/error/code", "equals": "not_found"}]}])
-                    }
-                    true => {
-                        json!([{"status": [200], "json": [{"at": "/message", "equals": "No such account"}]}])
-                    }
-                    false => json!([{"status": [200], "title_is": pick(&SENTENCES)}]),
-                };
-            }
-        }
-        changed.as_object_mut().unwrap().retain(|_, value| !value.is_null());
-        serde_json::from_value(changed).unwrap()
-    }
 }
 
-/// Replaces all texts in a value, but no names of members.
-fn each_text(value: &mut Value, replaced: &impl Fn(&str) -> String) {
-    match value {
-        Value::String(text) => *text = replaced(text),
-        Value::Array(elements) => elements.iter_mut().for_each(|element| each_text(element, replaced)),
-        Value::Object(members) => members.values_mut().for_each(|member| each_text(member, replaced)),
-        _ => {}
-    }
+/// A change of one site. The seed decides what exactly changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Drift {
+    /// The kind of the change.
+    pub(super) kind: DriftKind,
+    /// The seed of all choices.
+    pub(super) seed: u64,
 }
 
-/// The simulated web, in which some endpoints have moved, and whose answers have more than the rules need.
+/// The account of which an answer tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Aim {
+    Hit,
+    Miss,
+}
+
+/// A simulated web whose sites have changed.
 pub(super) struct Drifting {
     pub(super) web: Arc<dyn Prober>,
-    /// The prefix of the paths of the modules' endpoints that have moved.
-    pub(super) moved: BTreeMap<Arc<str>, &'static str>,
+    pub(super) sites: BTreeMap<Arc<str>, (Arc<Module>, Drift)>,
     pub(super) requests: AtomicU64,
 }
 
@@ -125,32 +64,31 @@ impl Prober for Drifting {
         jar: &mut CookieJar,
         deadline: Instant,
     ) -> Result<Response, ProbeError> {
-        let prefix = self.moved.get(&request.trace.module).copied().unwrap_or_default();
-        let at = |path: String| {
-            let mut url = request.url.clone();
-            url.set_path(&path);
-            url
+        let Some((module, drift)) = self.sites.get(&request.trace.module) else {
+            return self.web.send(request, jar, deadline);
         };
-        let path = request.url.path();
-        let old = path.strip_prefix(prefix).filter(|rest| rest.starts_with('/')).unwrap_or(path);
-        let (url, shown) = (at(old.to_owned()), at(format!("{prefix}{old}")));
-        if shown != request.url && request.max_redirects == 0 {
-            let headers = vec![("location".to_owned(), shown.to_string())];
-            let final_url = request.url.clone();
-            return Ok(Response { status: 301, final_url, headers, body: Vec::new(), truncated: false });
-        }
+        let shown = match drift.moved(&request.url) {
+            Some((status, to)) if request.max_redirects == 0 => {
+                let headers = vec![("location".to_owned(), to.to_string())];
+                let final_url = request.url.clone();
+                return Ok(Response { status, final_url, headers, body: Vec::new(), truncated: false });
+            }
+            moved => moved.map_or_else(|| request.url.clone(), |(_, to)| to),
+        };
+        let url = drift.original(&shown);
         let mut answer = self.web.send(&Request { url: url.clone(), ..request.clone() }, jar, deadline)?;
         if answer.final_url == url {
             answer.final_url = shown;
         }
         let is_missing = request.trace.control || request.trace.query.starts_with("nobody");
+        let aim = if is_missing { Aim::Miss } else { Aim::Hit };
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
-        Ok(with_extras(answer, is_missing, &request.trace.query, number))
+        Ok(drift.changed(answer, module.entry(), aim, &request.trace.query, number))
     }
 }
 
 /// The paths under which moved endpoints are.
-pub(super) const PREFIXES: [&str; 4] = ["/v2", "/web", "/public", "/app"];
+const PREFIXES: [&str; 4] = ["/v2", "/web", "/public", "/app"];
 /// Words that replace parts of markup.
 const WORDS: [&str; 4] = ["memberview", "ownerbox", "peoplecard", "accountshell"];
 /// Sentences that replace those of pages for missing accounts.
@@ -162,6 +100,146 @@ const SENTENCES: [&str; 4] = [
 ];
 /// The least length of a text that is replaced.
 const LEAST_CHARS: usize = 4;
+
+impl Drift {
+    /// Returns the original address of a page that has moved.
+    fn original(self, url: &Url) -> Url {
+        let mut original = url.clone();
+        if self.kind == DriftKind::Moved
+            && let Some(rest) = url.path().strip_prefix(self.pick(&PREFIXES))
+            && rest.starts_with('/')
+        {
+            original.set_path(rest);
+        }
+        original
+    }
+
+    /// Returns the status of the redirect and its destination, if the page of an address has moved.
+    fn moved(self, url: &Url) -> Option<(u16, Url)> {
+        let prefix = self.pick(&PREFIXES);
+        let is_new = url.path().strip_prefix(prefix).is_some_and(|rest| rest.starts_with('/'));
+        if self.kind != DriftKind::Moved || is_new {
+            return None;
+        }
+        let mut to = url.clone();
+        to.set_path(&format!("{prefix}{}", url.path()));
+        Some((self.pick(&[301, 302, 308]), to))
+    }
+
+    /// Returns the answer of the site after its change. `name` is the queried name, and `request` the number of the
+    /// request, which the answers contain so that no two are equal.
+    fn changed(self, answer: Response, entry: &Entry, aim: Aim, name: &str, request: u64) -> Response {
+        let changed = match self.kind {
+            DriftKind::Marker => self.with_another_marker(answer, entry),
+            DriftKind::Status => self.with_another_status(answer, aim),
+            DriftKind::Moved => answer,
+            DriftKind::FieldRenamed => self.with_a_renamed_field(answer, entry),
+            DriftKind::SoftMiss if aim == Aim::Miss => self.soft_miss(answer, entry, name),
+            DriftKind::SoftMiss => answer,
+        };
+        with_extras(changed, aim, name, request)
+    }
+
+    fn pick<T: Copy>(self, list: &[T]) -> T {
+        list[(self.seed % list.len() as u64) as usize]
+    }
+
+    fn with_another_status(self, mut answer: Response, aim: Aim) -> Response {
+        let changes = if self.seed.is_multiple_of(2) { Aim::Miss } else { Aim::Hit };
+        if aim == changes {
+            answer.status = match (aim, answer.status) {
+                (Aim::Miss, 404) => 410,
+                (Aim::Miss, _) => 404,
+                (Aim::Hit, 200) => 203,
+                (Aim::Hit, status) => status,
+            };
+        }
+        answer
+    }
+
+    fn with_another_marker(self, mut answer: Response, entry: &Entry) -> Response {
+        let of = |aim, rules: &[Matcher]| {
+            let markers = rules.iter().flat_map(markers);
+            markers.map(|marker| (aim, marker)).collect::<Vec<_>>()
+        };
+        let all = [of(Aim::Hit, &entry.hit), of(Aim::Miss, &entry.miss)].concat();
+        let Some((aim, marker)) = all.get((self.seed % all.len().max(1) as u64) as usize) else {
+            return answer;
+        };
+        let Some((old, new)) = self.replacement(*aim, marker) else { return answer };
+        let Ok(body) = String::from_utf8(answer.body.clone()) else { return answer };
+        answer.body = body.replace(&old, &new).into_bytes();
+        answer
+    }
+
+    /// Returns the part of a marker that changes, and what it becomes.
+    fn replacement(self, aim: Aim, marker: &str) -> Option<(String, String)> {
+        let literals = marker.split(['{', '}']).step_by(2);
+        let literal = literals.max_by_key(|literal| literal.len())?.trim();
+        if literal.contains(' ') && !literal.contains(['<', '=', '"']) {
+            let new = if aim == Aim::Miss { self.pick(&SENTENCES) } else { "Member page" };
+            return Some((literal.to_owned(), new.to_owned()));
+        }
+        let runs = literal.split(|c: char| !c.is_ascii_alphabetic());
+        let run = runs.max_by_key(|run| run.len()).filter(|run| run.len() >= LEAST_CHARS)?;
+        Some((run.to_owned(), self.pick(&WORDS).to_owned()))
+    }
+
+    fn with_a_renamed_field(self, mut answer: Response, entry: &Entry) -> Response {
+        let segments = |rules: &[Matcher]| {
+            let pointers = rules.iter().flat_map(|rule| &rule.json).map(|rule| rule.at.clone());
+            let names = pointers.flat_map(|at| at.split('/').skip(1).map(str::to_owned).collect::<Vec<_>>());
+            let is_name =
+                |name: &String| name != "*" && name.parse::<usize>().is_err() && !name.contains('~');
+            names.filter(is_name).collect::<Vec<_>>()
+        };
+        let (hit, miss) = (segments(&entry.hit), segments(&entry.miss));
+        let all =
+            if hit.is_empty() || (self.seed.is_multiple_of(2) && !miss.is_empty()) { miss } else { hit };
+        let Some(old) = all.get((self.seed / 2 % all.len().max(1) as u64) as usize) else { return answer };
+        let new = match self.seed % 3 {
+            0 => format!("new_{old}"),
+            1 => format!("{old}_v2"),
+            _ => format!("current{old}"),
+        };
+        if let Ok(mut document) = serde_json::from_slice::<Value>(&answer.body) {
+            rename(&mut document, old, &new);
+            answer.body = document.to_string().into_bytes();
+        }
+        answer
+    }
+
+    fn soft_miss(self, answer: Response, entry: &Entry, name: &str) -> Response {
+        if entry.hit.iter().any(|rule| !rule.json.is_empty()) {
+            let body = self.pick(&[0, 1, 2, 3]);
+            let body = match body {
+                0 => json!({"found": false, "error": {"code": "not_found", "message": "No such account"}}),
+                1 => json!({"status": "error", "message": format!("User {name} not found")}),
+                2 => json!({"data": null}),
+                _ => json!({"items": [], "total": 0}),
+            };
+            return said(answer, "application/json", &body.to_string());
+        }
+        let (title, text) = match self.seed % 3 {
+            0 => ("Page not found – Example".to_owned(), "The page that you want does not exist.".to_owned()),
+            1 => ("Example".to_owned(), format!("The user {name} could not be found: no such user.")),
+            _ => ("404".to_owned(), "Nothing to see here".to_owned()),
+        };
+        let class = if self.seed % 3 == 2 { "error-404" } else { "notice" };
+        let body = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>{title}</title>\n</head>\n<body>\n\
+             <nav class=\"top\"><a href=\"/\">Home</a> <a href=\"/about\">About</a></nav>\n\
+             <main class=\"{class}\"><h1>{text}</h1></main>\n<footer>Example</footer>\n</body>\n</html>\n"
+        );
+        said(answer, "text/html; charset=utf-8", &body)
+    }
+}
+
+/// Returns an answer with status 200 and another body.
+fn said(answer: Response, content_type: &str, body: &str) -> Response {
+    let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+    Response { status: 200, headers, body: body.as_bytes().to_vec(), ..answer }
+}
 
 /// Returns the literal texts that a rule looks for.
 fn markers(rule: &Matcher) -> Vec<String> {
@@ -179,13 +257,27 @@ fn markers(rule: &Matcher) -> Vec<String> {
     all.filter(|text| text.len() >= LEAST_CHARS).collect()
 }
 
+fn rename(value: &mut Value, old: &str, new: &str) {
+    match value {
+        Value::Object(members) => {
+            let renamed = std::mem::take(members).into_iter().map(|(name, mut member)| {
+                rename(&mut member, old, new);
+                (if name == old { new.to_owned() } else { name }, member)
+            });
+            *members = renamed.collect();
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(|element| rename(element, old, new)),
+        _ => {}
+    }
+}
+
 /// The sections that only some profiles have.
 const EXTRAS: [&str; 4] = ["pinned-post", "gold-badge", "open-to-work", "reading-list"];
 
 /// Adds to a page or a JSON object what real ones have beside an account's data: the number of the request, and
 /// sections that only some profiles have.
-fn with_extras(mut answer: Response, is_missing: bool, name: &str, request: u64) -> Response {
-    let extras = EXTRAS.iter().filter(|extra| !is_missing && hash(&[**extra, name]).is_multiple_of(2));
+fn with_extras(mut answer: Response, aim: Aim, name: &str, request: u64) -> Response {
+    let extras = EXTRAS.iter().filter(|extra| aim == Aim::Hit && hash(&[**extra, name]).is_multiple_of(2));
     if answer.body.starts_with(b"<!DOCTYPE html>") {
         let sections =
             extras.map(|extra| format!("<section class=\"{extra}\"><p>A {extra} of theirs</p></section>\n"));

@@ -13,7 +13,7 @@ use sightline::modules::query::Query;
 use sightline::modules::reason::Reason;
 use sightline::sandbox::SandboxOptions;
 
-use super::drift::{DriftKind, Drifting, PREFIXES};
+use super::drift::{Drift, DriftKind, Drifting};
 use super::lab::{Lab, PATIENCE};
 use crate::support::modules::builtin;
 use crate::support::tier::often;
@@ -128,16 +128,12 @@ fn entries_of_changed_sites_are_repaired_and_none_wrongly() {
         let mut modules: Vec<Arc<Module>> = catalog.modules().iter().filter(is_usable).cloned().collect();
         modules.sort_by_key(|module| hash(&[module.id(), &format!("{kind:?}")]));
         modules.truncate(tried_of_each_kind);
-        let seed = |module: &Module| hash(&["seed", module.id()]);
-        let site = |module: &Arc<Module>| {
-            Arc::new(Module::compile(kind.changed(module.entry(), seed(module))).unwrap())
+        let drift = |module: &Arc<Module>| {
+            (module.id().clone(), (module.clone(), Drift { kind, seed: hash(&["seed", module.id()]) }))
         };
-        let sites: Vec<Arc<Module>> = modules.iter().map(site).collect();
-        let prefix = |module: &Arc<Module>| PREFIXES[seed(module) as usize % PREFIXES.len()];
-        let have_moved = modules.iter().filter(|_| kind == DriftKind::Moved);
-        let moved = have_moved.map(|module| (module.id().clone(), prefix(module))).collect();
-        let lab = Lab::behind(modules, &sites, SandboxOptions::perfect(), |web| {
-            Arc::new(Drifting { web, moved, requests: AtomicU64::default() })
+        let sites = modules.iter().map(drift).collect();
+        let lab = Lab::behind(modules, SandboxOptions::perfect(), |web| {
+            Arc::new(Drifting { web, sites, requests: AtomicU64::default() })
         });
         let broken: Vec<String> = lab.complaints(4, |module| is_broken(&lab, module).then(String::new));
         let broken: BTreeSet<&str> = broken.iter().map(|line| line.trim_end_matches(": ")).collect();

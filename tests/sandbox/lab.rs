@@ -27,18 +27,16 @@ pub(super) struct Lab {
 
 impl Lab {
     pub(super) fn new(modules: Vec<Arc<Module>>, options: SandboxOptions) -> Self {
-        let sites = modules.clone();
-        Self::behind(modules, &sites, options, |sandbox| sandbox)
+        Self::behind(modules, options, |sandbox| sandbox)
     }
 
-    /// Puts what `wrap` returns between the checks and the simulated web of these sites.
+    /// Puts what `wrap` returns between the checks and the simulated web.
     pub(super) fn behind(
         modules: Vec<Arc<Module>>,
-        sites: &[Arc<Module>],
         options: SandboxOptions,
         wrap: impl FnOnce(Arc<Sandbox>) -> Arc<dyn Prober>,
     ) -> Self {
-        let sandbox = Arc::new(Sandbox::new(sites.iter().cloned(), options));
+        let sandbox = Arc::new(Sandbox::new(modules.iter().cloned(), options));
         let prober = wrap(sandbox);
         let needs = modules.iter().flat_map(|module| &module.entry().needs);
         let keys = OperatorKeys::new(
