@@ -34,11 +34,9 @@ fn pages_are_public_and_revalidated_each_time() {
             assert_eq!(page.header("ratelimit"), None, "{path}");
             let tag = page.header("etag").unwrap();
             let again = server.request("GET", path).header("If-None-Match", tag).send();
-            assert_eq!(
-                (again.status, again.body.len(), again.header("etag")),
-                (304, 0, Some(tag)),
-                "{again}"
-            );
+            assert_eq!(again.status, 304, "{again}");
+            assert_eq!(again.body.len(), 0, "{again}");
+            assert_eq!(again.header("etag"), Some(tag), "{again}");
             let other = server.request("GET", path).header("If-None-Match", "\"other\"").send();
             assert_eq!(other.status, 200, "{path}");
         }
@@ -105,10 +103,8 @@ fn files_are_immutable_and_sent_in_an_accepted_encoding() {
         };
         assert_eq!(plain.header("content-type"), Some(kind), "{file}");
         let packed = server.request("GET", &path).header("Accept-Encoding", "br, gzip").send();
-        assert_eq!(
-            (packed.header("content-encoding"), packed.header("vary")),
-            (Some("gzip"), Some("Accept-Encoding"))
-        );
+        assert_eq!(packed.header("content-encoding"), Some("gzip"));
+        assert_eq!(packed.header("vary"), Some("Accept-Encoding"));
         let mut unpacked = Vec::new();
         GzDecoder::new(&*packed.body).read_to_end(&mut unpacked).unwrap();
         assert!(unpacked == plain.body && !plain.body.is_empty(), "{file}: the two forms differ");

@@ -56,6 +56,12 @@ fn a_search_follows_its_leads() {
             assert_eq!(place, (&json!(root), &json!(root), &json!(1)), "{child}");
             assert_eq!((&child["status"], &child["follow"]), (&json!("completed"), &Value::Null));
         }
+        // The purpose is in the audit and in no answer.
+        assert!(server.cli(&["audit"]).contains("ticket 4711"));
+        for path in ["", "/export?format=json", "/export?format=html", "/leads", "/modules"] {
+            let answer = server.get(&format!("/v1/searches/{root}{path}"));
+            assert!(!answer.to_string().contains("ticket 4711"), "{path}");
+        }
         let report = server.get(&format!("/v1/searches/{root}/export?format=json")).json();
         assert_eq!(report["follow"], *follow);
         // The graph and the people are those of the family, unless the caller wants only this search.
@@ -114,16 +120,4 @@ fn a_family_is_deleted_as_a_whole_or_kept() {
     let run = server.search("username", "nobody");
     let wrong = server.delete(&format!("/v1/searches/{run}?family=all"));
     wrong.is_error(400, "invalid_request");
-}
-
-#[test]
-fn a_purpose_is_in_the_audit_and_in_no_answer() {
-    let server = Setup::new().start();
-    let root = start(&server, &json!({"max_searches": 1}));
-    wait_for_family(&server, &root);
-    assert!(server.cli(&["audit"]).contains("ticket 4711"));
-    for path in ["", "/export?format=json", "/export?format=html", "/leads", "/modules"] {
-        let answer = server.get(&format!("/v1/searches/{root}{path}"));
-        assert!(!answer.to_string().contains("ticket 4711"), "{path}");
-    }
 }

@@ -143,18 +143,6 @@ fn streams_and_refusals_of_the_sandbox_are_marked() {
 }
 
 #[test]
-fn without_the_sandbox_no_answer_is_marked() {
-    let server = Setup::real().start();
-    for path in ["/v1/health", "/v1/me", "/nothing"] {
-        let answer = server.get(path);
-        assert_eq!(answer.header("x-sightline-sandbox"), None, "{answer}");
-    }
-    let said = raw(&server, b"NONSENSE\r\n\r\n").to_lowercase();
-    assert!(said.starts_with("http/1.1 400 ") && !said.contains("sandbox"), "{said}");
-    assert!(server.get("/v1/health").json().get("sandbox").is_none());
-}
-
-#[test]
 fn the_log_holds_no_key_no_query_and_no_result() {
     const SECRET: &str = "zqxjkvwb";
     let server = Setup::new().realistic().flag("--check-timeout=5s").flag("--log-format=json").start();

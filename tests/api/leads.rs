@@ -25,21 +25,38 @@ fn graph(server: &Server, run: &str) -> Value {
 }
 
 #[test]
-fn leads_and_graphs_are_the_same_after_a_restart() {
+fn leads_graphs_and_people_are_the_same_after_a_restart() {
     for database in databases() {
         let server = Setup::new().all_modules().database(&database.url).start();
-        let run = server.search("username", "everybody");
+        let run = server.search("email", "everybody@example.com");
         server.finished(&run);
-        let (leads_before, graph_before) = (leads(&server, &run), graph(&server, &run));
-        let all = leads_before["leads"].as_array().unwrap();
-        assert!(all.len() > 5, "{leads_before}");
-        assert_eq!(leads_before["count"], all.len());
+        let read = |server: &Server| {
+            let paths = ["leads", "graph", "people"].map(|path| format!("/v1/searches/{run}/{path}"));
+            paths.map(|path| server.get(&path).json())
+        };
+        let before = read(&server);
+        let [leads, graph, people] = &before;
+        let all = leads["leads"].as_array().unwrap();
+        assert!(all.len() > 5 && leads["count"] == all.len(), "{leads}");
         assert!(all.iter().all(|lead| !lead["sources"].as_array().unwrap().is_empty()));
-        let nodes = graph_before["nodes"].as_array().unwrap();
-        assert_eq!((&nodes[0]["kind"], &nodes[0]["value"]), (&"query".into(), &"everybody".into()));
+        assert_eq!(
+            (&graph["nodes"][0]["kind"], &graph["nodes"][0]["value"]),
+            (&"query".into(), &"everybody@example.com".into())
+        );
+        let person = &people["people"][0];
+        assert_eq!(people["count"], people["people"].as_array().unwrap().len());
+        assert_eq!(person["band"], "confirmed", "{person}");
+        assert!(person["emails"].as_array().unwrap().contains(&"everybody@example.com".into()), "{person}");
+        let (accounts, evidence) =
+            (person["accounts"].as_array().unwrap(), person["evidence"].as_array().unwrap());
+        let ids: Vec<&Value> = accounts.iter().map(|account| &account["id"]).collect();
+        assert!(accounts.len() > 5 && evidence.len() >= accounts.len() - 1, "{person}");
+        for reason in evidence {
+            assert!(reason["accounts"].as_array().unwrap().iter().all(|id| ids.contains(&id)), "{reason}");
+            assert!(!reason["results"].as_array().unwrap().is_empty(), "{reason}");
+        }
         let server = server.restart(&[]);
-        assert_eq!(leads(&server, &run), leads_before, "{}", database.name);
-        assert_eq!(graph(&server, &run), graph_before, "{}", database.name);
+        assert_eq!(read(&server), before, "{}", database.name);
     }
 }
 
@@ -165,11 +182,8 @@ mod campaigns {
                     [("graphml", "application/xml"), ("stix", "application/stix+json;version=2.1")]
                 {
                     let answer = server.get(&format!("/v1/searches/{run}/{path}?format={format}"));
-                    assert_eq!(
-                        (answer.status, answer.header("content-type")),
-                        (200, Some(media)),
-                        "{answer}"
-                    );
+                    assert_eq!(answer.status, 200, "{answer}");
+                    assert_eq!(answer.header("content-type"), Some(media), "{answer}");
                     fs::write(folder.path(&format!("{format}.json")), &answer.body).unwrap();
                 }
                 let script = "import sys, networkx; g = networkx.read_graphml(sys.argv[1], force_multigraph=True); \

@@ -16,7 +16,6 @@ mod merging;
 mod modes;
 mod notes;
 mod openapi;
-mod people;
 mod reading;
 mod selection;
 mod stopping;

@@ -139,10 +139,8 @@ fn runs_are_listed_by_a_tag() {
         note(&server, &one, &json!({"tags": ["case-7", "prüfung"]}));
         note(&server, &two, &json!({"tags": ["case-77"]}));
         let list = |query: &str| run_ids(&server.get(&format!("/v1/searches?{query}")).json());
-        assert_eq!(
-            (list("tag=CASE-7"), list("tag=pr%C3%BCfung&type=username")),
-            (vec![one.clone()], vec![one])
-        );
+        assert_eq!(list("tag=CASE-7"), vec![one.clone()]);
+        assert_eq!(list("tag=pr%C3%BCfung&type=username"), vec![one]);
         assert_eq!(list("tag=case-77"), [two]);
         assert_eq!((list("tag=case"), list("tag=case-7&type=email")), (Vec::new(), Vec::new()));
         for bad in ["tag=", "tag=a+b", "tag=a%22b", "tag=a&tag=b"] {
@@ -181,18 +179,6 @@ fn notes_that_are_not_valid_are_refused() {
     assert_eq!(annotate(&server, &run, 1, &json!({}))["note"], Value::Null, "nothing is changed");
     let request = server.request("PATCH", &format!("/v1/searches/{run}")).key(&server.key);
     request.body(b"tags=x").send().is_error(415, "unsupported_media_type");
-}
-
-#[test]
-fn only_results_of_the_run_are_annotated() {
-    let server = Setup::new().start();
-    let run = server.search("username", "everybody");
-    server.finished(&run);
-    let mark = json!({"not_this_person": true});
-    for result in ["0", "99999", "x"] {
-        let path = format!("{run}/results/{result}/annotation");
-        patch(&server, &server.key, &path, &mark).is_error(404, "not_found");
-    }
 }
 
 #[test]

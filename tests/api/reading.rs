@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::awaited;
-use crate::support::databases::{TestDatabase, admin, databases, postgres};
+use crate::support::databases::databases;
 use crate::support::server::{Server, Setup, run_ids};
 
 #[test]
@@ -175,59 +174,4 @@ fn health_and_capabilities_are_public_and_have_the_documented_form() {
     let premium = of(&|module| module["premium"] == true);
     assert!(premium > 20);
     assert_eq!(capabilities["premium"]["module_count"], premium);
-}
-
-/// Refuses all connections and ends the open ones, or allows them again.
-fn allow_connections(database: &TestDatabase, allowed: bool) {
-    let name = database.url.rsplit('/').next().unwrap();
-    admin(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS {allowed}"));
-    if !allowed {
-        admin(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"));
-    }
-}
-
-/// Requests health until it has this status.
-fn until_health_is(server: &Server, status: &str) -> Value {
-    awaited(&format!("health is {status}"), || {
-        let health = documented(server, "/v1/health");
-        if health["status"] == status { Ok(health) } else { Err(health) }
-    })
-}
-
-mod postgres {
-    use super::*;
-
-    #[test]
-    fn an_unavailable_database_degrades_health_and_nothing_is_charged() {
-        let database = postgres();
-        let server = Setup::new().database(&database.url).start();
-        let body = json!({"type": "username", "query": "alice"});
-        server.finished(&server.search("username", "alice"));
-        let before = server.get("/v1/credits").json();
-        assert_eq!(before["credits_used"], 1);
-
-        allow_connections(&database, false);
-        let health = until_health_is(&server, "degraded");
-        assert_ne!(health["database"], "ok", "{health}");
-        for _ in 0..2 {
-            let refused = server.post(&body);
-            refused.is_error(503, "unavailable");
-            let wait = refused.header("retry-after").and_then(|wait| wait.parse::<u32>().ok());
-            assert!(wait.is_some_and(|wait| wait > 0), "{refused}");
-            // Logged once with its reason, under the request id that the client got.
-            let (id, log) = (refused.header("x-request-id").unwrap(), server.log());
-            let told: Vec<&str> =
-                log.lines().filter(|line| line.contains(id) && line.contains("answers 503")).collect();
-            assert!(matches!(told[..], [line] if line.contains("the store is unavailable")), "{told:?}");
-        }
-        server.get("/v1/credits").is_error(503, "unavailable");
-        assert_eq!(server.request("GET", "/v1/capabilities").send().status, 200, "it needs no database");
-
-        allow_connections(&database, true);
-        assert_eq!(until_health_is(&server, "ok")["database"], "ok");
-        assert_eq!(server.get("/v1/credits").json(), before);
-        assert_eq!(server.get("/v1/searches").json()["count"], 1);
-        server.finished(&server.search("username", "bob"));
-        assert_eq!(server.get("/v1/credits").json()["credits_used"], 2);
-    }
 }

@@ -1,9 +1,8 @@
-//! Batches over the real binary: acceptance, progress, files, and processes that are killed.
+//! Batches over the real binary: acceptance, progress and files.
 
 mod accepting;
 mod feeding;
 mod files;
-mod kills;
 
 use serde_json::{Value, json};
 

@@ -7,9 +7,9 @@ use sightline::store::{self, Role};
 
 use super::*;
 use crate::cli::{Folder, ran};
-use crate::speed::site::Site;
 use crate::support::databases::{databases, sqlite};
 use crate::support::eventually;
+use crate::support::held_site::Site;
 use crate::support::server::{Server, Setup};
 use crate::support::site::{self, answer, page, to, with_headers};
 use crate::web::person::{Person, text};

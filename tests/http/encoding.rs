@@ -32,10 +32,8 @@ fn large_json_is_compressed_for_clients_that_accept_it_and_tagged_accordingly() 
         assert_eq!((plain.header("ETag"), plain.text()), (Some("\"tag\""), json_text(20_000).as_str()));
         let packed = asked(&server, "GET", path, "br, gzip;q=0.5");
         assert_eq!(packed.header("Content-Encoding"), Some("gzip"));
-        assert_eq!(
-            (packed.header("Vary"), packed.header("ETag")),
-            (Some("Accept-Encoding"), Some("W/\"tag\""))
-        );
+        assert_eq!(packed.header("Vary"), Some("Accept-Encoding"));
+        assert_eq!(packed.header("ETag"), Some("W/\"tag\""));
         assert!(packed.body.len() < 10_000 && unpacked(&packed.body) == plain.body, "{path}");
         let head = asked(&server, "HEAD", path, "gzip");
         for name in ["Content-Length", "Content-Encoding", "ETag", "Vary", "Content-Type"] {

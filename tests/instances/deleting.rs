@@ -1,4 +1,4 @@
-//! Deleting a run, and notes on it, through an instance that does not drive it.
+//! Stopping and deleting a run, and notes on it, through an instance that does not drive it.
 
 use super::*;
 use crate::support::admin;
@@ -92,4 +92,17 @@ fn a_waiting_request_is_told_that_its_run_was_deleted() {
             answer.join().unwrap().is_error(404, "not_found");
         }
     });
+}
+
+#[test]
+fn a_run_is_stopped_through_another_instance() {
+    let cluster = Cluster::start(2, 5, &[]);
+    let [one, two] = &cluster.servers[..] else { unreachable!() };
+    cluster.site.open("m0");
+    let run = one.search("username", "alice");
+    let path = format!("/v1/searches/{run}");
+    eventually("it has a result", || two.get(&path).json()["total_results"] == 1);
+    let stopped = two.call("POST", &format!("{path}/stop"), None).json();
+    let ended = one.finished(&run);
+    assert_eq!((&ended["status"], &ended["stopped_at"]), (&json!("completed"), &stopped["stopped_at"]));
 }

@@ -8,8 +8,8 @@ mod limits;
 mod queue;
 mod taking_over;
 
-use crate::speed::site::Site;
 use crate::support::databases::{TestDatabase, postgres};
+use crate::support::held_site::Site;
 use crate::support::modules::with;
 use crate::support::process::signal;
 use crate::support::server::{Event, EventStream, Server, Setup};

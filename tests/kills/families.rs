@@ -57,12 +57,14 @@ fn families_survive_kills(database: &TestDatabase) {
     let mut server = setup().start();
     let key = server.key.clone();
     let mut roots: Vec<String> = Vec::new();
-    let kills = setting("SIGHTLINE_TEST_KILLS", often(3, 12));
-    for _ in 0..kills {
+    for _ in 0..setting("SIGHTLINE_TEST_KILLS", often(3, 12)) {
         // No kill falls into a moment without a family.
         let running = roots.iter().filter(|root| !is_completed(&server, root)).count();
         for _ in running..FAMILIES {
-            roots.push(start(&server, &format!("root{}", roots.len())));
+            let follow = json!({"depth": 3, "max_searches": MAX_SEARCHES});
+            let query = format!("root{}", roots.len());
+            let answer = server.post(&json!({"type": "username", "query": query, "follow": follow}));
+            roots.push(answer.json()["run_id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned());
         }
         let until = site.connections() + 1 + chance.below(12);
         eventually("there are more requests, or all is done", || {
@@ -73,21 +75,9 @@ fn families_survive_kills(database: &TestDatabase) {
         server.key.clone_from(&key);
     }
     eventually("all families end", || roots.iter().all(|root| is_completed(&server, root)));
-    println!("{kills} kills, {} families, {} requests", roots.len(), site.connections());
-    let mut runs = 0;
-    for root in &roots {
-        runs += family_is_well(&server, root);
-    }
+    let runs: usize = roots.iter().map(|root| family_is_well(&server, root)).sum();
     let credits = server.get("/v1/credits").json();
     assert_eq!(credits["credits_used"], json!(runs), "{credits}");
-}
-
-fn start(server: &Server, query: &str) -> String {
-    let body =
-        json!({"type": "username", "query": query, "follow": {"depth": 3, "max_searches": MAX_SEARCHES}});
-    let answer = server.post(&body);
-    assert_eq!(answer.status, 200, "{answer}");
-    answer.json()["run_id"].as_str().unwrap().to_owned()
 }
 
 fn is_completed(server: &Server, root: &str) -> bool {

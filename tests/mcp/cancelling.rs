@@ -70,10 +70,8 @@ fn a_cancelled_call_ends_without_an_answer_and_the_search_continues() {
     // Another session has its own requests.
     cancel("other");
     let first = next_message(&mut stream).unwrap();
-    assert_eq!(
-        (&first["method"], &first["params"]["progress"]),
-        (&json!("notifications/progress"), &json!(0))
-    );
+    assert_eq!(first["method"], "notifications/progress");
+    assert_eq!(first["params"]["progress"], 0);
     cancel("one");
     assert_eq!(next_message(&mut stream), None, "a cancelled call is answered");
     assert_eq!(server.get(&format!("/v1/searches/{run}")).json()["status"], "running");

@@ -47,10 +47,8 @@ fn stateless_requests_of_2026_07_28_work() {
     let server = Setup::new().start();
     let discovered = stateless(&server, "server/discover", json!({})).send().json()["result"].clone();
     assert_eq!(discovered["supportedVersions"], json!(["2026-07-28", "2025-11-25", "2025-06-18"]));
-    assert_eq!(
-        (&discovered["resultType"], &discovered["cacheScope"]),
-        (&json!("complete"), &json!("public"))
-    );
+    assert_eq!(discovered["resultType"], "complete");
+    assert_eq!(discovered["cacheScope"], "public");
     assert_eq!(discovered["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "sightline");
     let search =
         json!({"name": "search", "arguments": {"type": "username", "query": "octocat", "wait": false}});

@@ -22,24 +22,16 @@ const MODULES: [&str; 3] = ["github", "gitlab", "codeberg"];
 /// Clients that search continuously.
 const CLIENTS: usize = 3;
 
-fn search(server: &Server, key: &str, query: &str) -> String {
-    let body = json!({"type": "username", "query": query, "modules": MODULES});
-    let answer = server.request("POST", "/v1/searches").key(key).json(&body).send();
+fn search(server: &Server, query: &str) -> String {
+    let answer = server.post(&json!({"type": "username", "query": query, "modules": MODULES}));
     assert_eq!(answer.status, 200, "{answer}");
     answer.json()["run_id"].as_str().unwrap().to_owned()
 }
 
-fn get(server: &Server, key: &str, path: &str) -> Value {
-    let answer = server.request("GET", path).key(key).send();
+fn get(server: &Server, path: &str) -> Value {
+    let answer = server.get(path);
     assert_eq!(answer.status, 200, "{answer}");
     answer.json()
-}
-
-fn ended(server: &Server, key: &str, run: &str) -> Value {
-    awaited("the run ends", || {
-        let found = get(server, key, &format!("/v1/searches/{run}"));
-        if found["status"] == "running" { Err(found) } else { Ok(found) }
-    })
 }
 
 /// Returns the rows of a table as texts, without the time of last use of keys, which is stored at any time.
@@ -108,27 +100,31 @@ struct History {
 }
 
 impl History {
-    fn make(server: &Server) -> Self {
+    fn make(server: &mut Server) -> Self {
         let email = "history@example.com".to_owned();
         server.cli(&["account", "create", "--email", &email, "--plan", "pro"]);
         let new_key = || server.cli(&["key", "create", "--account", &email]).trim().to_owned();
         let (key, other) = (new_key(), new_key());
+        let own = std::mem::replace(&mut server.key, key.clone());
         let mut paths = vec!["/v1/searches".to_owned(), "/v1/credits".to_owned()];
         for query in ["everybody1", "everybody2", "nobody", "blocked", "everybody3"] {
-            let run = search(server, &key, query);
-            ended(server, &key, &run);
+            let run = search(server, query);
+            server.finished(&run);
             paths.push(format!("/v1/searches/{run}"));
             paths.push(format!("/v1/searches/{run}/modules"));
         }
-        let deleted = search(server, &other, "everybody4");
-        ended(server, &other, &deleted);
-        let delete = server.request("DELETE", &format!("/v1/searches/{deleted}")).key(&other).send();
+        server.key = other;
+        let deleted = search(server, "everybody4");
+        server.finished(&deleted);
+        let delete = server.delete(&format!("/v1/searches/{deleted}"));
         assert_eq!(delete.status, 204, "{delete}");
+        server.key.clone_from(&key);
         let list = server.cli(&["key", "list", "--account", &email, "--format", "json"]);
         let keys: Value = serde_json::from_str(&list).unwrap();
         let revoked = keys[1]["id"].as_str().unwrap_or_else(|| panic!("{list}"));
         server.cli(&["key", "revoke", revoked]);
-        let shown = paths.into_iter().map(|path| (path.clone(), get(server, &key, &path))).collect();
+        let shown = paths.into_iter().map(|path| (path.clone(), get(server, &path))).collect();
+        server.key = own;
         Self { email, key, shown }
     }
 }
@@ -137,8 +133,8 @@ impl History {
 fn a_backup_under_load_contains_every_run() {
     for database in empty_databases() {
         let flags = ["--check-timeout=2s".to_owned(), "--times=lease=5s".to_owned()];
-        let server = Setup::new().database(&database.url).flags(&flags).start();
-        let history = History::make(&server);
+        let mut server = Setup::new().database(&database.url).flags(&flags).start();
+        let history = History::make(&mut server);
         let before = kept(&database, &history.email);
         for (table, rows) in &before {
             assert!(*table == "idempotency_keys" || !rows.is_empty(), "nothing in {table}");
@@ -153,8 +149,7 @@ fn a_backup_under_load_contains_every_run() {
                             return;
                         }
                         let kind = ["silent", "everybody", "nobody"][(client + number) % 3];
-                        let run = search(server, &server.key, &format!("{kind}{client}x{number}"));
-                        ended(server, &server.key, &run);
+                        server.finished(&search(server, &format!("{kind}{client}x{number}")));
                     }
                 });
             }
@@ -169,16 +164,16 @@ fn a_backup_under_load_contains_every_run() {
         has_no_faults_but_deleted_runs(|sql| copy.number(sql));
         assert_eq!(kept(&copy, &history.email), before, "{}", database.name);
 
-        let second = Setup::new().database(&copy.url).flags(&flags).start();
+        let mut second = Setup::new().database(&copy.url).flags(&flags).start();
+        second.key.clone_from(&history.key);
         for (path, shown) in &history.shown {
-            assert_eq!(&get(&second, &history.key, path), shown, "{path}");
+            assert_eq!(&get(&second, path), shown, "{path}");
         }
         eventually("what was under way has gone on to its end", || {
             copy.number("SELECT count(*) FROM runs WHERE status = 'running'") == 0
         });
         has_no_faults_but_deleted_runs(|sql| copy.number(sql));
-        let more = search(&second, &history.key, "everybody9");
-        assert_eq!(ended(&second, &history.key, &more)["status"], "completed");
+        assert_eq!(second.finished(&search(&second, "everybody9"))["status"], "completed");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::support::site::Site;
 use crate::web::person::Person;
 
 #[test]
-fn every_json_line_has_a_time_of_fixed_length_and_a_request_id() {
+fn every_line_has_a_time_of_fixed_length_and_a_request_id() {
     let server = Setup::new().flag("--log-format=json").start();
     server.finished(&server.search("username", "everybody"));
     let answer = server.request("GET", "/v1/me").key(&server.key).header("X-Request-Id", "my-own.id").send();
@@ -33,6 +33,26 @@ fn every_json_line_has_a_time_of_fixed_length_and_a_request_id() {
     assert_eq!((&line["message"], &line["status"]), (&"GET /v1/me".into(), &200.into()), "{line}");
     assert!(line["duration_ms"].as_u64().is_some(), "{line}");
     assert_eq!(line["account_id"], answer.json()["user_id"], "{line}");
+
+    let log_at = |level: &str, format: &str| {
+        let setup = Setup::new().flag(&format!("--log-format={format}"));
+        let server = setup.flag(&format!("--log-level={level}")).start();
+        server.request("GET", "/v1/me").key(&server.key).header("X-Request-Id", "my-own.id").send();
+        server.log()
+    };
+    let log = log_at("debug", "text");
+    for line in log.lines() {
+        let (time, rest) = line.split_once(' ').unwrap();
+        assert!(time.len() == 24 && time.ends_with('Z') && rest.starts_with('['), "{line}");
+        assert!(rest.split_once("] ").is_some_and(|(_, text)| text.starts_with("sightline")), "{line}");
+    }
+    let is_it = |line: &str| line.contains("my-own.id GET /v1/me status=200 duration_ms=");
+    assert!(log.lines().any(|line| is_it(line) && line.contains("[DEBUG]")), "{log}");
+    // Lines below the level are left out.
+    for format in ["text", "json"] {
+        let log = log_at("info", format);
+        assert!(!log.is_empty() && !log.contains("/v1/me") && !log.to_lowercase().contains("debug"), "{log}");
+    }
 }
 
 #[test]
@@ -95,27 +115,6 @@ fn no_log_line_and_no_page_shows_a_secret() {
     }
 }
 
-#[test]
-fn no_error_of_a_command_shows_a_secret() {
-    for value in [
-        "--base-url=https://u:hunter2@h.example/",
-        "--cors-origin=https://u:hunt@hunter2@h.example/x",
-        "--database=postgres://u:hunter2@127.0.0.1:1/d",
-        "--database=postgres://u:hunt@hunter2@127.0.0.1:1/d",
-        "--database=postgres://u:x@127.0.0.1:1/d?password=hunter2&sslmode=hunter2",
-        "--outbound-proxy=http://u:hunter2@127.0.0.1:1/x",
-        "--browser=http://u:hunter2@127.0.0.1:1/?x",
-        "--key=hunter2",
-        "--key=github_token=hunter2\u{1}",
-        "--suppress-key=hunter2",
-        "--databse=postgres://u:hunter2@h/d",
-        "postgres://u:hunter2@h/d",
-    ] {
-        let error = fatal(&["--times=database-wait=0s", value], &[]);
-        assert!(!error.contains(SECRET), "{value}: {error}");
-    }
-}
-
 /// Returns the standard error of a `serve` that cannot start.
 fn fatal(arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let args = [&["serve", "--listen=127.0.0.1:0", "--sandbox=perfect"], arguments].concat();
@@ -145,29 +144,4 @@ fn a_failed_start_is_logged_as_json() {
     assert!(serde_json::from_str::<Value>(&by_variable).is_ok(), "{by_variable}");
     let overruled = fatal(&["--max-runs=x", "--log-format", "text"], &[("SIGHTLINE_LOG_FORMAT", "json")]);
     assert!(overruled.starts_with("error: "), "{overruled}");
-}
-
-#[test]
-fn text_lines_begin_with_a_time_of_fixed_length() {
-    let log_at = |level: &str, format: &str| {
-        let setup = Setup::new().flag(&format!("--log-format={format}"));
-        let server = setup.flag(&format!("--log-level={level}")).start();
-        server.request("GET", "/v1/me").key(&server.key).header("X-Request-Id", "my-own.id").send();
-        server.log()
-    };
-    let log = log_at("debug", "text");
-    for line in log.lines() {
-        let (time, rest) = line.split_once(' ').unwrap();
-        assert!(time.len() == 24 && time.ends_with('Z') && rest.starts_with('['), "{line}");
-        assert!(rest.split_once("] ").is_some_and(|(_, text)| text.starts_with("sightline")), "{line}");
-    }
-    let is_it = |line: &str| {
-        line.contains("my-own.id GET /v1/me status=200 duration_ms=") && line.contains("[DEBUG]")
-    };
-    assert!(log.lines().any(is_it), "{log}");
-    // Lines below the level are left out.
-    for format in ["text", "json"] {
-        let log = log_at("info", format);
-        assert!(!log.is_empty() && !log.contains("/v1/me") && !log.to_lowercase().contains("debug"), "{log}");
-    }
 }

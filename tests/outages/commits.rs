@@ -6,7 +6,7 @@ use super::kit::{BEFORE, DURING, Scene, ended, has_no_faults, is_refused, starte
 use super::network::behind_a_relay;
 use crate::support::databases::TestDatabase;
 use crate::support::relay::{Cut, Relay};
-use crate::support::server::{Answer, Server, Setup};
+use crate::support::server::{Answer, Setup};
 use crate::support::{awaited, eventually};
 use crate::web::person::{Person, field_of, text};
 
@@ -31,12 +31,8 @@ fn used(scene: &Scene) -> Value {
 }
 
 fn set_up() -> (TestDatabase, Relay, Scene) {
-    set_up_with(&[])
-}
-
-fn set_up_with(flags: &[String]) -> (TestDatabase, Relay, Scene) {
     let (database, relay, url) = behind_a_relay();
-    let scene = Scene::with(|setup| setup.database(&url).flags(flags));
+    let scene = Scene::with(|setup| setup.database(&url).flag("--times=lease=5s"));
     scene.site.open();
     scene.recovers();
     // Two searches so far.
@@ -44,64 +40,70 @@ fn set_up_with(flags: &[String]) -> (TestDatabase, Relay, Scene) {
     (database, relay, scene)
 }
 
-/// Starts another instance that takes over what the first one cannot go on with.
-fn another(scene: &Scene, database: &TestDatabase) -> Server {
-    let flags = scene.site.flags(BEFORE, DURING);
-    Setup::real().database(&database.url).flags(&flags).flag("--times=lease=5s").start()
-}
-
-/// Checks that a start whose caller was refused was committed, and that it is undone.
-fn is_undone(database: &TestDatabase) {
-    let undone = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'failed'");
-    eventually("it is undone", || database.number(&undone) == 1);
-    has_no_faults(|sql| database.number(sql));
-}
-
 #[test]
-fn a_start_that_was_not_committed_costs_nothing() {
-    let (database, relay, scene) = set_up();
-    relay.cut(NAME, Cut::BeforeCommit);
-    is_refused(&order(&scene, None));
-    assert_eq!(relay.cuts(), 1);
-    assert_eq!((runs_of(&database), used(&scene)), (0, json!(2)));
-    let run = ended(&scene.server, &scene.key, &started(&order(&scene, None)));
-    assert_eq!((&run["status"], runs_of(&database), used(&scene)), (&json!("completed"), 1, json!(3)));
-    has_no_faults(|sql| database.number(sql));
-}
-
-#[test]
-fn a_start_whose_answer_was_lost_is_found_and_charged_once() {
-    for idempotency_key in [None, Some("once")] {
+fn a_start_whose_commit_was_cut_is_made_and_charged_once_or_costs_nothing() {
+    for (cut, key) in [(Cut::BeforeCommit, None), (Cut::AfterCommit, None), (Cut::AfterCommit, Some("once"))]
+    {
         let (database, relay, scene) = set_up();
-        relay.cut(NAME, Cut::AfterCommit);
-        let run = started(&order(&scene, idempotency_key));
+        relay.cut(NAME, cut);
+        let mut answer = order(&scene, key);
         assert_eq!(relay.cuts(), 1);
-        let run = ended(&scene.server, &scene.key, &run);
-        assert_eq!((&run["status"], runs_of(&database), used(&scene)), (&json!("completed"), 1, json!(3)));
-        assert_eq!(run["total_results"], BEFORE + DURING);
-        if idempotency_key.is_some() {
-            let again = started(&order(&scene, idempotency_key));
-            assert_eq!((json!(again), used(&scene)), (run["run_id"].clone(), json!(3)));
+        if cut == Cut::BeforeCommit {
+            is_refused(&answer);
+            assert_eq!((runs_of(&database), used(&scene)), (0, json!(2)));
+            answer = order(&scene, key);
         }
+        let run = ended(&scene.server, &scene.key, &started(&answer));
+        assert_eq!((&run["status"], &run["total_results"]), (&json!("completed"), &json!(BEFORE + DURING)));
+        if key.is_some() {
+            assert_eq!(json!(started(&order(&scene, key))), run["run_id"]);
+        }
+        assert_eq!((runs_of(&database), used(&scene)), (1, json!(3)), "{cut:?} {key:?}");
         has_no_faults(|sql| database.number(sql));
     }
 }
 
-/// The answer is lost, and so is everything after it for a while: the caller has to be refused.
+/// Who undoes a start whose answer was lost, with everything after it: the caller has to be refused.
+#[derive(Debug, PartialEq)]
+enum UndoneBy {
+    TheInstance,
+    /// Nobody is left who knows that the caller was refused: the row itself has to tell.
+    TheNextProcess,
+    /// Another instance may take the run over while this one cannot reach the store.
+    AnotherInstance,
+}
+
 #[test]
 fn an_unconfirmed_start_without_a_key_is_undone() {
-    let (database, relay, scene) = set_up();
-    relay.cut(NAME, Cut::ThenSilence);
-    is_refused(&order(&scene, None));
-    assert_eq!(relay.cuts(), 1);
-    assert_eq!(runs_of(&database), 1, "it was committed");
-    relay.freeze(false);
-    is_undone(&database);
-    eventually("its credit is given back", || used(&scene) == 2);
-    // A caller that tries again pays once.
-    let run = ended(&scene.server, &scene.key, &started(&order(&scene, None)));
-    assert_eq!((&run["status"], used(&scene)), (&json!("completed"), json!(3)));
-    has_no_faults(|sql| database.number(sql));
+    for who in [UndoneBy::TheInstance, UndoneBy::TheNextProcess, UndoneBy::AnotherInstance] {
+        let (database, relay, mut scene) = set_up();
+        relay.cut(NAME, Cut::ThenSilence);
+        is_refused(&order(&scene, None));
+        assert_eq!((relay.cuts(), runs_of(&database)), (1, 1), "it was committed");
+        let mut other = None;
+        if who == UndoneBy::TheInstance {
+            relay.freeze(false);
+        } else {
+            if who == UndoneBy::TheNextProcess {
+                scene.server.kill();
+            }
+            let setup = Setup::real().database(&database.url).flags(&scene.site.flags(BEFORE, DURING));
+            other = Some(setup.flag("--times=lease=5s").start());
+        }
+        let undone = format!("SELECT count(*) FROM runs WHERE query = '{NAME}' AND status = 'failed'");
+        eventually("it is undone", || database.number(&undone) == 1);
+        has_no_faults(|sql| database.number(sql));
+        drop(other);
+        if who == UndoneBy::TheNextProcess {
+            continue;
+        }
+        relay.freeze(false);
+        eventually("its credit is given back", || used(&scene) == 2);
+        // A caller that tries again pays once.
+        let run = ended(&scene.server, &scene.key, &started(&order(&scene, None)));
+        assert_eq!((&run["status"], used(&scene)), (&json!("completed"), json!(3)), "{who:?}");
+        has_no_faults(|sql| database.number(sql));
+    }
 }
 
 #[test]
@@ -110,35 +112,15 @@ fn an_unconfirmed_start_with_a_key_continues() {
     relay.cut(NAME, Cut::ThenSilence);
     is_refused(&order(&scene, Some("once")));
     relay.freeze(false);
-    let mut run = String::new();
-    eventually("it is repeated", || {
-        let answer = order(&scene, Some("once"));
-        if answer.status == 200 {
-            run = started(&answer);
-        }
-        answer.status == 200
+    let answer = awaited("it is repeated", || match order(&scene, Some("once")) {
+        answer if answer.status == 200 => Ok(answer),
+        answer => Err(answer),
     });
-    let run = ended(&scene.server, &scene.key, &run);
-    assert_eq!(
-        (&run["status"], &run["total_results"]),
-        (&json!("completed"), &json!(BEFORE + DURING)),
-        "{run}"
-    );
+    let run = ended(&scene.server, &scene.key, &started(&answer));
+    assert_eq!((&run["status"], &run["total_results"]), (&json!("completed"), &json!(BEFORE + DURING)));
     assert_eq!((runs_of(&database), used(&scene)), (1, json!(3)));
     assert_eq!(scene.site.asked_again(NAME), [] as [String; 0]);
     has_no_faults(|sql| database.number(sql));
-}
-
-/// Nobody is left who knows that the caller was refused: the row itself has to tell.
-#[test]
-fn an_unconfirmed_start_is_undone_after_a_kill() {
-    let (database, relay, mut scene) = set_up();
-    relay.cut(NAME, Cut::ThenSilence);
-    is_refused(&order(&scene, None));
-    assert_eq!(runs_of(&database), 1, "it was committed");
-    scene.server.kill();
-    let _other = another(&scene, &database);
-    is_undone(&database);
 }
 
 /// A batch and a watch are looked up by their ids, too. A caller that was refused would send them again, and pay twice.
@@ -157,18 +139,6 @@ fn a_batch_and_a_watch_whose_answer_was_lost_are_made_once() {
         eventually("its search ends", || runs_of(&database) == 1 && used(&scene) == 3);
         has_no_faults(|sql| database.number(sql));
     }
-}
-
-/// Another instance may take the run over while this one cannot reach the store.
-#[test]
-fn an_unconfirmed_start_is_undone_by_another_instance() {
-    let (database, relay, scene) = set_up_with(&["--times=lease=5s".to_owned()]);
-    relay.cut(NAME, Cut::ThenSilence);
-    is_refused(&order(&scene, None));
-    let _other = another(&scene, &database);
-    is_undone(&database);
-    relay.freeze(false);
-    eventually("its credit is given back", || used(&scene) == 2);
 }
 
 /// Once a search has been accepted, its caller gets its id, whatever the store does while it waits.

@@ -48,18 +48,41 @@ impl Scene {
         self.server.request("GET", path).key(&self.key).send()
     }
 
+    /// Checks what the service does while the database has failed, and `mend`s it.
+    pub(super) fn survives(&self, mend: impl FnOnce()) {
+        self.is_out();
+        self.finds_the_rest();
+        mend();
+        self.recovers();
+    }
+
+    /// Checks what the service does while the database can only be read, and `mend`s it.
+    pub(super) fn survives_readably(&self, mend: impl FnOnce()) {
+        self.refuses_writes();
+        self.finds_the_rest();
+        assert_eq!(self.get("/v1/credits").json()["credits_used"], 1, "reading goes on");
+        mend();
+        self.recovers();
+    }
+
     /// Checks a failed database: health reports it, requests are refused with a `Retry-After`.
     pub(super) fn is_out(&self) {
         eventually("health is degraded", || self.health()["status"] == "degraded");
         assert_eq!(self.health()["database"], "unavailable");
         self.refuses_writes();
-        is_refused(&self.get("/v1/credits"));
+        let refused = self.get("/v1/credits");
+        is_refused(&refused);
+        // Logged once with its reason, under the request id that the client got.
+        let (id, log) = (refused.header("x-request-id").unwrap(), self.server.log());
+        let told = log.lines().filter(|line| line.contains(id) && line.contains("answers 503"));
+        let told: Vec<&str> = told.collect();
+        assert!(matches!(told[..], [line] if line.contains("the store is unavailable")), "{told:?}");
         is_refused(&self.get("/v1/searches"));
+        assert_eq!(self.server.request("GET", "/v1/capabilities").send().status, 200, "it needs no database");
         assert_eq!(self.health()["status"], "degraded");
     }
 
-    /// Checks a failed database that can still be read.
-    pub(super) fn refuses_writes(&self) {
+    fn refuses_writes(&self) {
         for name in ["bob", "carol"] {
             is_refused(&search(&self.server, &self.key, name));
         }
@@ -71,17 +94,15 @@ impl Scene {
     }
 
     /// Lets the other sites answer while the database is unavailable.
-    pub(super) fn finds_the_rest(&self) {
+    fn finds_the_rest(&self) {
         self.site.open();
         eventually("every check has ended", || self.server.figure("sightline_check_workers_busy") == 0.0);
         // Results are not shown before they are stored.
         let shown = self.server.request("GET", &format!("/v1/searches/{}", self.run)).key(&self.key).send();
         if shown.status == 200 {
             let run = shown.json();
-            assert_eq!(
-                (&run["status"], run["total_results"].as_u64()),
-                (&json!("running"), Some(BEFORE as u64))
-            );
+            assert_eq!(run["status"], "running");
+            assert_eq!(run["total_results"].as_u64(), Some(BEFORE as u64));
         }
     }
 

@@ -13,30 +13,27 @@ fn audit(postgres: &PrivatePostgres, database: &str) {
     has_no_faults(|sql| client.query_one(sql, &[]).unwrap().get(0));
 }
 
-fn survives<S>(strike: impl FnOnce(&mut PrivatePostgres) -> S, mend: impl FnOnce(&mut PrivatePostgres, S)) {
+fn strike_and_mend<S>(
+    strike: impl FnOnce(&mut PrivatePostgres) -> S,
+    mend: impl FnOnce(&mut PrivatePostgres, S),
+) {
     let mut postgres = PrivatePostgres::start();
     let scene = Scene::on(&postgres.url("postgres"));
     let struck = strike(&mut postgres);
-    scene.is_out();
-    scene.finds_the_rest();
-    mend(&mut postgres, struck);
-    scene.recovers();
+    scene.survives(|| mend(&mut postgres, struck));
     audit(&postgres, "postgres");
 }
 
 #[test]
 fn stopped_and_started_again() {
-    survives(|postgres| postgres.stop(End::Fast), |postgres, ()| postgres.start_again());
-}
-
-#[test]
-fn crashed_and_started_again() {
-    survives(|postgres| postgres.stop(End::Crash), |postgres, ()| postgres.start_again());
+    for end in [End::Fast, End::Crash] {
+        strike_and_mend(|postgres| postgres.stop(end), |postgres, ()| postgres.start_again());
+    }
 }
 
 #[test]
 fn paused() {
-    survives(|postgres| postgres.pause(), |_, pause| drop(pause));
+    strike_and_mend(|postgres| postgres.pause(), |_, pause| drop(pause));
 }
 
 /// A lock that every start of a search and every write of a driver waits for.
@@ -83,10 +80,7 @@ fn out_of_connections() {
         }
         hogs.len() == FOR_OTHERS
     });
-    scene.is_out();
-    scene.finds_the_rest();
-    drop(hogs);
-    scene.recovers();
+    scene.survives(|| drop(hogs));
     audit(&postgres, "service");
 }
 
@@ -105,12 +99,11 @@ mod campaigns {
             stuck.wait_for(callers.len());
             let pause = postgres.pause();
             callers.into_iter().for_each(|caller| is_refused(&caller.join().unwrap()));
-            scene.is_out();
-            scene.finds_the_rest();
-            drop(pause);
+            scene.survives(|| {
+                drop(pause);
+                drop(stuck);
+            });
         });
-        drop(stuck);
-        scene.recovers();
         audit(&postgres, "postgres");
     }
 }

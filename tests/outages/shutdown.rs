@@ -48,11 +48,9 @@ fn a_shutdown_is_announced_and_the_search_resumed_elsewhere_at_once() {
         assert!(waited.header("retry-after").is_some(), "{waited}");
         let mut events = reader.join().unwrap();
         let last = events.pop().unwrap();
-        assert_eq!(
-            (last.event.as_str(), &last.data["error"], &last.data["run_id"]),
-            ("error", &json!("server_shutdown"), &json!(scene.run)),
-            "{last:?}"
-        );
+        assert_eq!(last.event.as_str(), "error", "{last:?}");
+        assert_eq!(last.data["error"], "server_shutdown", "{last:?}");
+        assert_eq!(last.data["run_id"], json!(scene.run), "{last:?}");
         for field in ["status", "message", "request_id"] {
             assert!(!last.data[field].is_null(), "{field}: {last:?}");
         }

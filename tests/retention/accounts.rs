@@ -6,23 +6,23 @@ use serde_json::{Value, json};
 
 use super::{audit, on_both};
 use crate::cli::ran;
+use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::server::Server;
-use crate::support::{awaited, eventually};
 
 const EMAIL: &str = "person@example.org";
 
-/// Creates an account with this address, and returns its key.
-fn key_of(server: &Server, email: &str) -> String {
+/// Creates an account with this address, which makes all further requests.
+fn act_as(server: &mut Server, email: &str) {
     server.cli(&["account", "create", "--email", email, "--plan", "unlimited"]);
-    server.cli(&["key", "create", "--account", email, "--label", "a-label"]).trim().to_owned()
+    server.key = server.cli(&["key", "create", "--account", email, "--label", "a-label"]).trim().to_owned();
 }
 
-fn search(server: &Server, key: &str, query: &str) -> String {
+fn search(server: &Server, query: &str) -> String {
     let body = json!({"type": "username", "query": query});
     let answer = server
         .request("POST", "/v1/searches")
-        .key(key)
+        .key(&server.key)
         .header("X-Request-Id", "request-1")
         .header("Idempotency-Key", query)
         .json(&body)
@@ -31,24 +31,14 @@ fn search(server: &Server, key: &str, query: &str) -> String {
     answer.json()["run_id"].as_str().unwrap().to_owned()
 }
 
-fn status(server: &Server, key: &str, path: &str) -> u16 {
-    server.request("GET", path).key(key).send().status
-}
-
-fn ended(server: &Server, key: &str, run: &str) -> Value {
-    awaited("the run ends", || {
-        let run = server.request("GET", &format!("/v1/searches/{run}")).key(key).send().json();
-        if run["status"] == "running" { Err(run) } else { Ok(run) }
-    })
-}
-
 #[test]
 fn an_export_is_private_and_contains_everything_except_secrets() {
     on_both(&[], |server, _| {
-        let (key, other) = (key_of(server, EMAIL), key_of(server, "other@example.org"));
-        let run = search(server, &key, "everybody");
-        let seen = ended(server, &key, &run);
-        search(server, &other, "somebody-else");
+        act_as(server, "other@example.org");
+        search(server, "somebody-else");
+        act_as(server, EMAIL);
+        let (key, run) = (server.key.clone(), search(server, "everybody"));
+        let seen = server.finished(&run);
 
         let folder = Folder::new();
         let file = folder.path("me.json");
@@ -57,19 +47,13 @@ fn an_export_is_private_and_contains_everything_except_secrets() {
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         let text = std::fs::read_to_string(&file).unwrap();
         let export: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(
-            (&export["account"]["email"], &export["account"]["plan"]),
-            (&json!(EMAIL), &json!("unlimited"))
-        );
-        assert_eq!(
-            (&export["keys"][0]["label"], &export["keys"][0]["last_four"]),
-            (&json!("a-label"), &json!(key[key.len() - 4..]))
-        );
+        assert_eq!(export["account"]["email"], json!(EMAIL));
+        assert_eq!(export["account"]["plan"], "unlimited");
+        assert_eq!(export["keys"][0]["label"], "a-label");
+        assert_eq!(export["keys"][0]["last_four"], json!(key[key.len() - 4..]));
         assert!(!text.contains(&key) && !text.contains("somebody-else"), "{text}");
-        assert_eq!(
-            (&export["ledger"][0]["run_id"], &export["ledger"][0]["kind"]),
-            (&json!(run), &json!("charge"))
-        );
+        assert_eq!(export["ledger"][0]["run_id"], json!(run));
+        assert_eq!(export["ledger"][0]["kind"], "charge");
         assert_eq!(export["cycles"][0]["credits_used"], 1);
         assert_eq!(export["idempotency_keys"][0]["key"], "everybody");
         let runs = export["runs"].as_array().unwrap();
@@ -108,23 +92,17 @@ fn an_export_is_private_and_contains_everything_except_secrets() {
 #[test]
 fn a_deleted_account_is_gone_at_once_in_a_running_server_too() {
     on_both(&["--max-runs=1"], |server, database| {
-        let key = key_of(server, EMAIL);
-        let run = search(server, &key, "everybody");
-        ended(server, &key, &run);
+        act_as(server, EMAIL);
+        server.finished(&search(server, "everybody"));
         let id = audit(server, &["--account", EMAIL])[0]["account"].as_str().unwrap().to_owned();
         let args = ["account", "delete", "--email", EMAIL, "--database", &server.database];
         ran(&args, &[]).code_is(2).err_has("confirm with --yes");
-        assert_eq!(status(server, &key, "/v1/me"), 200);
+        assert_eq!(server.get("/v1/me").status, 200);
 
         let said = server.cli(&["account", "delete", "--email", EMAIL, "--yes"]);
         assert!(said.starts_with(&format!("deleted {EMAIL} ({id}) with 1 keys and 1 searches")), "{said}");
-        eventually("the key is refused", || status(server, &key, "/v1/me") == 401);
-        let refused = server
-            .request("POST", "/v1/searches")
-            .key(&key)
-            .json(&json!({"type": "username", "query": "x"}))
-            .send();
-        refused.is_error(401, "invalid_api_key");
+        eventually("the key is refused", || server.get("/v1/me").status == 401);
+        server.post(&json!({"type": "username", "query": "x"})).is_error(401, "invalid_api_key");
         ran(&args, &[]).code_is(3).err_has("no such account");
         assert!(!server.cli(&["account", "list"]).contains(EMAIL));
         assert_eq!(database.number("SELECT count(*) FROM runs"), 0);
@@ -138,10 +116,8 @@ fn a_deleted_account_is_gone_at_once_in_a_running_server_too() {
             ["account.created", "account.link_made", "key.created", "run.started", "account.deleted"]
         );
         assert_eq!((&entries[3]["actor"], &entries[3]["request_id"]), (&json!("key"), &json!("request-1")));
-        assert_eq!(
-            (&entries[4]["actor"], &entries[4]["detail"]),
-            (&json!("cli"), &json!({"keys": 1, "runs": 1}))
-        );
+        assert_eq!(entries[4]["actor"], "cli");
+        assert_eq!(entries[4]["detail"], json!({"keys": 1, "runs": 1}));
         assert!(!format!("{entries:?}").contains("person") && !format!("{entries:?}").contains("everybody"));
     });
 }
@@ -150,10 +126,10 @@ fn a_deleted_account_is_gone_at_once_in_a_running_server_too() {
 fn a_deletion_that_was_interrupted_is_finished_by_the_next_server() {
     for database in crate::support::databases::databases() {
         let setup = || crate::support::server::Setup::new().database(&database.url);
-        let server = setup().start();
-        let key = key_of(&server, EMAIL);
-        let run = search(&server, &key, "everybody");
-        ended(&server, &key, &run);
+        let mut server = setup().start();
+        act_as(&mut server, EMAIL);
+        server.finished(&search(&server, "everybody"));
+        let key = server.key.clone();
         drop(server);
         // The state that a command leaves if it is killed after its first step.
         database.execute("DELETE FROM idempotency_keys");
@@ -164,26 +140,26 @@ fn a_deletion_that_was_interrupted_is_finished_by_the_next_server() {
             let why = if command == "create" { "exists" } else { "is being deleted" };
             ran(&args, &[]).code_is(3).err_has(why);
         }
-        let server = setup().start();
+        let mut server = setup().start();
+        server.key = key;
         eventually("it is gone", || !server.cli(&["account", "list"]).contains(EMAIL));
         assert_eq!(database.number("SELECT count(*) FROM runs"), 0);
-        assert_eq!(status(&server, &key, "/v1/me"), 401);
+        assert_eq!(server.get("/v1/me").status, 401);
     }
 }
 
 #[test]
 fn live_runs_of_a_deleted_account_stop() {
     for database in crate::support::databases::databases() {
-        let server = crate::support::server::Setup::new()
+        let mut server = crate::support::server::Setup::new()
             .database(&database.url)
             .realistic()
             .flag("--check-workers=4")
             .flag("--run-timeout=10m")
             .start();
-        let key = key_of(&server, EMAIL);
-        let run = search(&server, &key, "silent");
-        let path = format!("/v1/searches/{run}/stream");
-        let mut stream = server.request("GET", &path).key(&key).stream();
+        act_as(&mut server, EMAIL);
+        let run = search(&server, "silent");
+        let mut stream = server.stream(&format!("/v1/searches/{run}/stream"));
         assert_eq!(stream.next().unwrap().event, "run");
         server.cli(&["account", "delete", "--email", EMAIL, "--yes"]);
         // The reader is told that the run was deleted, and no more data arrives.
@@ -199,11 +175,10 @@ fn live_runs_of_a_deleted_account_stop() {
 #[test]
 fn the_audit_is_shown_as_text_and_since_a_time() {
     on_both(&[], |server, _| {
-        let key = key_of(server, EMAIL);
-        let run = search(server, &key, "nobody");
-        ended(server, &key, &run);
-        let path = format!("/v1/searches/{run}");
-        assert_eq!(server.request("DELETE", &path).key(&key).send().status, 204);
+        act_as(server, EMAIL);
+        let (key, run) = (server.key.clone(), search(server, "nobody"));
+        server.finished(&run);
+        assert_eq!(server.delete(&format!("/v1/searches/{run}")).status, 204);
         server.cli(&["account", "set-plan", "--email", EMAIL, "--plan", "pro"]);
         let keys: Value =
             serde_json::from_str(&server.cli(&["key", "list", "--account", EMAIL, "--format", "json"]))

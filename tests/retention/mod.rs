@@ -11,10 +11,10 @@ use crate::support::databases::{TestDatabase, databases};
 use crate::support::server::{Server, Setup};
 
 /// Runs a test with a server on a fresh database of each kind.
-fn on_both(flags: &[&str], test: impl Fn(&Server, &TestDatabase)) {
+fn on_both(flags: &[&str], test: impl Fn(&mut Server, &TestDatabase)) {
     for database in databases() {
         let setup = flags.iter().fold(Setup::new().database(&database.url), |setup, flag| setup.flag(flag));
-        test(&setup.start(), &database);
+        test(&mut setup.start(), &database);
     }
 }
 

@@ -13,28 +13,6 @@ pub(super) fn suppressed(name: &str) -> Suppressed {
 }
 
 #[test]
-fn results_are_shown_after_they_are_stored_and_none_is_lost_during_an_outage() {
-    let mut catalog = modules("gate", 20);
-    catalog.extend(modules("miss", 5));
-    let bench = bench(&catalog, config());
-    let switch = Switch::of(&bench.store);
-    let run = bench.start("alice");
-    switch.set_down(true);
-    assert!(
-        matches!(bench.runs.start(bench.order("bob")), Err(StartError::Storage(error)) if error.is_unavailable())
-    );
-    bench.web.open_gate();
-    eventually("all are asked", || (0..20).all(|number| bench.web.asked(&format!("gate-{number:03}")) == 1));
-    assert_eq!(run.summary().total_results, 0, "nobody sees what is not stored");
-    assert_eq!(run.summary().status, Status::Running);
-    switch.set_down(false);
-    let summary = bench.finish(&run);
-    assert_eq!((summary.status, summary.total_results), (Status::Completed, 20));
-    let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
-    assert_eq!(stored.total_results, 20);
-}
-
-#[test]
 fn an_instance_with_an_expired_lease_continues_its_own_run() {
     let mut catalog = modules("ok", 3);
     catalog.extend(modules("gate", 1));

@@ -114,19 +114,6 @@ fn told(follower: &mut Follower) -> Vec<String> {
 }
 
 #[test]
-fn what_is_saved_is_read_at_once_in_the_order_of_a_live_run() {
-    let (_bench, reading, run, mut driver) = driven();
-    let mut follower = reading.reader.follow(Found::Stored(Box::new(run.clone())), 0);
-    assert!(matches!(follower.next(Instant::now()).unwrap(), Next::Quiet));
-    driver.save(vec![found(1, "gate-000")], vec![], &["gate-000"]);
-    assert_eq!(told(&mut follower), ["result 1", "progress gate-000"]);
-    driver.save(vec![found(2, "gate-001")], vec![profile(1)], &[]);
-    driver.finish(&["gate-001"]);
-    assert_eq!(told(&mut follower), ["result 1", "result 2", "progress gate-001", "done"]);
-    assert!(matches!(follower.next(Instant::now()).unwrap(), Next::End));
-}
-
-#[test]
 fn what_is_saved_between_two_reads_is_not_left_out() {
     let (bench, reading, run, mut driver) = driven();
     let switch = Switch::of(&bench.store);

@@ -42,7 +42,6 @@ mod health;
 mod merging;
 mod people;
 mod queue;
-mod stopping;
 mod web;
 
 use web::PlayedWeb;

@@ -43,26 +43,10 @@ fn a_search_with_600_dead_hosts_of_700_ends_with_the_answers_of_the_others_and_l
         assert_eq!(of("down"), 0, "three checks in a row open a circuit");
     }
     let ended = search(&server, "fourth");
-    assert_eq!(
-        (&ended["coverage"]["hit"], &ended["coverage"]["down"]),
-        (&json!(100), &json!(600)),
-        "{ended}"
-    );
+    assert_eq!(ended["coverage"]["hit"], 100, "{ended}");
+    assert_eq!(ended["coverage"]["down"], 600, "{ended}");
     assert_eq!(server.figure("sightline_circuits_open"), 600.0);
     eventually("no check is left", || server.figure("sightline_check_workers_busy") == 0.0);
     let memory = server.of_process("VmHWM");
     assert!(memory <= MOST_MEMORY, "{memory} kB");
-}
-
-#[test]
-fn a_search_whose_hosts_all_answer_429_fails_and_costs_nothing() {
-    let site = Site::start();
-    let ids: Vec<String> = (0..200).map(|number| format!("limited{number}")).collect();
-    let modules: Vec<Value> = ids.iter().enumerate().map(|(host, id)| site.module(id, host)).collect();
-    ids.iter().for_each(|id| site.answer_at_once(id, 429));
-    let server = server_for(&site, &modules, &[&format!("--check-workers={WORKERS}")]);
-    let ended = search(&server, "alice");
-    assert_eq!((&ended["status"], &ended["error"]["code"]), (&json!("failed"), &json!("no_conclusion")));
-    assert_eq!((&ended["coverage"]["rate_limited"], &ended["credits_charged"]), (&json!(200), &json!(0)));
-    assert_eq!(site.asked().len(), 200, "no host is asked again");
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 mod budget;
-pub(crate) mod circuits;
+mod circuits;
 mod failures;
 mod fairness;
 mod hosts;
@@ -13,12 +13,11 @@ mod quarantine;
 mod resets;
 mod resolver;
 mod sharing;
-pub(crate) mod site;
-
-use site::Site;
+mod views;
 
 use crate::support::databases::{TestDatabase, databases};
 use crate::support::eventually;
+use crate::support::held_site::Site;
 use crate::support::server::{Server, Setup};
 
 /// Starts a server that asks this site, with long deadlines.

@@ -86,7 +86,7 @@ pub(crate) fn server_address() -> String {
 }
 
 /// Runs a statement on the test server, outside of any test's database.
-pub(crate) fn admin(sql: &str) {
+fn admin(sql: &str) {
     Client::connect(&server_address(), NoTls).unwrap().batch_execute(sql).unwrap();
 }
 

@@ -3,11 +3,11 @@
 pub(crate) mod admin;
 pub(crate) mod browser;
 pub(crate) mod chance;
-pub(crate) mod cutter;
 pub(crate) mod databases;
 pub(crate) mod event_stream;
 pub(crate) mod folder;
 pub(crate) mod gated_site;
+pub(crate) mod held_site;
 pub(crate) mod manual;
 pub(crate) mod modules;
 pub(crate) mod nginx;

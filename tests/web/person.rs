@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use crate::support::awaited;
 use crate::support::server::{Answer, Server};
 
 pub(crate) const PASSWORD: &str = "correct horse battery";
@@ -64,6 +65,38 @@ impl<'a> Person<'a> {
         self.send("POST", path, Some(&body), headers)
     }
 
+    /// Sends the search form with this query and further fields.
+    pub(crate) fn try_search(&self, query: &str, more: &[(&str, &str)]) -> Answer {
+        let once = field_of(&self.get("/app"), "once");
+        let fields = [("query", query), ("type", "auto"), ("once", &once)];
+        self.post("/app", "/app/searches", &[&fields[..], more].concat())
+    }
+
+    /// Starts a search. Returns the address of its page.
+    pub(crate) fn search(&self, query: &str, more: &[(&str, &str)]) -> String {
+        page_of(&self.try_search(query, more))
+    }
+
+    /// Waits for the end of a search, and of the searches for its leads. Returns the address of its page.
+    pub(crate) fn ended(&self, page: &str) -> String {
+        self.shows(page, |shown| !shown.contains("data-open") && !shown.contains(">Running<"));
+        page.to_owned()
+    }
+
+    /// Waits until a page is as wanted, and returns it.
+    pub(crate) fn shows(&self, page: &str, is_so: impl Fn(&str) -> bool) -> String {
+        awaited(page, || {
+            let shown = text(&self.get(page));
+            if is_so(&shown) { Ok(shown) } else { Err(shown) }
+        })
+    }
+
+    /// Asserts the remaining credits on the search page.
+    pub(crate) fn has_left(&self, credits: &str) {
+        let page = text(&self.get("/app"));
+        assert!(page.contains(&format!("{credits} left until")), "{page}");
+    }
+
     /// Returns the token in a page's forms.
     pub(crate) fn form_token(&self, page: &str) -> String {
         field_of(&self.get(page), "csrf")
@@ -109,6 +142,14 @@ impl<'a> Person<'a> {
             };
         }
     }
+}
+
+/// Returns the address of the page of a search that was started.
+pub(crate) fn page_of(answer: &Answer) -> String {
+    assert_eq!(answer.status, 303, "{answer}");
+    let path = answer.header("location").unwrap();
+    assert!(path.starts_with("/app/searches/"), "{answer}");
+    path.to_owned()
 }
 
 /// Creates an account, and returns the path of its set-up link.

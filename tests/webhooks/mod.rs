@@ -1,8 +1,7 @@
-//! Webhooks over real sockets: the API, signatures, receivers that misbehave, and processes that are killed.
+//! Webhooks over real sockets: the API, signatures, and receivers that misbehave.
 
 mod api;
 mod hostile;
-mod kills;
 pub(crate) mod lab;
 mod sending;
 

@@ -10,7 +10,7 @@ use super::{ask, operation, resolve};
 use crate::retention::suppress::suppressing;
 use crate::support::databases::postgres;
 use crate::support::eventually;
-use crate::support::server::{Answer, Event, Server, Setup};
+use crate::support::server::{Answer, Event, EventStream, Server, Setup};
 use crate::support::site::{Site, with_headers};
 
 /// Headers of HTTP itself, which the document does not describe.
@@ -95,37 +95,68 @@ impl Judge {
 
 const SEARCHES: &str = "/v1/searches";
 const RUN: &str = "/v1/searches/{run_id}";
-const ANNOTATION: &str = "/v1/searches/{run_id}/results/{result_id}/annotation";
-const EXPORT: &str = "/v1/searches/{run_id}/export";
-const DIFF: &str = "/v1/searches/{run_id}/diff/{other}";
 const STREAM: &str = "/v1/searches/{run_id}/stream";
-const WATCHES: &str = "/v1/watches";
 const WATCH: &str = "/v1/watches/{watch_id}";
-const WEBHOOKS: &str = "/v1/webhooks";
 const WEBHOOK: &str = "/v1/webhooks/{webhook_id}";
+const DELIVERIES: &str = "/v1/webhooks/{webhook_id}/deliveries";
 
-fn get(judge: &Judge, server: &Server, path: &str, address: &str, headers: &[(&str, &str)]) -> Answer {
-    let key = format!("Bearer {}", server.key);
-    let mut all = vec![("Authorization", key.as_str())];
-    all.extend(headers);
-    let answer = ask(server, "GET", address, &all, None);
-    judge.judge(path, "get", &answer);
-    answer
+/// Sends requests to one server, and judges the answers.
+struct Client<'a> {
+    judge: &'a Judge,
+    server: &'a Server,
+    key: &'a str,
 }
 
-fn post(judge: &Judge, server: &Server, headers: &[(&str, &str)], body: &Value) -> Answer {
-    let key = format!("Bearer {}", server.key);
-    let mut all = vec![("Authorization", key.as_str()), ("Content-Type", "application/json")];
-    all.extend(headers);
-    let answer = ask(server, "POST", SEARCHES, &all, Some(&body.to_string()));
-    judge.judge(SEARCHES, "post", &answer);
-    answer
+impl<'a> Client<'a> {
+    fn new(judge: &'a Judge, server: &'a Server) -> Self {
+        Self { judge, server, key: &server.key }
+    }
+
+    /// Calls `METHOD /path`. Behind the path may stand what replaces its ids, in their order, and a query.
+    #[track_caller]
+    fn call(&self, call: &str, headers: &[(&str, &str)], body: Option<&str>) -> Answer {
+        let mut words = call.split(' ');
+        let (method, path) = (words.next().unwrap(), words.next().unwrap());
+        let mut address = path.to_owned();
+        for word in words {
+            match (word.starts_with('?'), address.split_once('{')) {
+                (false, Some((before, rest))) => {
+                    address = format!("{before}{word}{}", rest.split_once('}').unwrap().1);
+                }
+                _ => address.push_str(word),
+            }
+        }
+        let key = format!("Bearer {}", self.key);
+        let mut all = vec![("Authorization", key.as_str())];
+        let is_typed = headers.iter().any(|(name, _)| *name == "Content-Type");
+        all.extend(body.filter(|_| !is_typed).map(|_| ("Content-Type", "application/json")));
+        all.extend(headers);
+        let answer = ask(self.server, method, &address, &all, body);
+        self.judge.judge(path, &method.to_lowercase(), &answer);
+        answer
+    }
+
+    #[track_caller]
+    fn get(&self, call: &str) -> Answer {
+        self.call(&format!("GET {call}"), &[], None)
+    }
+
+    #[track_caller]
+    fn send(&self, call: &str, body: &Value) -> Answer {
+        self.call(call, &[], Some(&body.to_string()))
+    }
+
+    #[track_caller]
+    fn search(&self, headers: &[(&str, &str)], body: &Value) -> Answer {
+        self.call("POST /v1/searches", headers, Some(&body.to_string()))
+    }
 }
 
 #[test]
 fn every_success_is_as_documented() {
     let judge = Judge::new();
     let server = Setup::new().start();
+    let client = Client::new(&judge, &server);
     let mut runs = Vec::new();
     for (kind, query) in [
         ("username", "alice"),
@@ -133,12 +164,8 @@ fn every_success_is_as_documented() {
         ("domain", "example.com"),
         ("username", "broken.smith"),
     ] {
-        let waited = post(
-            &judge,
-            &server,
-            &[("Prefer", "wait=30")],
-            &json!({"type": kind, "query": query, "wait": true}),
-        );
+        let body = json!({"type": kind, "query": query, "wait": true});
+        let waited = client.search(&[("Prefer", "wait=30")], &body);
         assert_eq!(waited.header("preference-applied"), Some("wait=30"));
         let run = waited.header("x-run-id").unwrap().to_owned();
         // On a busy machine the whole search may take longer than the wait.
@@ -147,139 +174,98 @@ fn every_success_is_as_documented() {
         runs.push(run);
     }
     let small = json!({"type": "username", "query": "alice", "modules": ["github"], "wait": true});
-    let small_run = post(&judge, &server, &[], &small);
-    assert_eq!(small_run.json()["status"], "completed");
-    post(
-        &judge,
-        &server,
-        &[("Idempotency-Key", "one")],
-        &json!({"type": "username", "query": "bob", "premium": true}),
-    );
+    let small = client.search(&[], &small).json();
+    assert_eq!(small["status"], "completed");
+    let premium = json!({"type": "username", "query": "bob", "premium": true});
+    client.search(&[("Idempotency-Key", "one")], &premium);
     for path in ["/v1/me", "/v1/credits", "/v1/modules", "/v1/health", "/v1/capabilities", "/openapi.json"] {
-        get(&judge, &server, path, path, &[]);
-        get(&judge, &server, path, path, &[("Accept-Encoding", "gzip"), ("X-Request-Id", "mine")]);
+        client.get(path);
+        let headers = [("Accept-Encoding", "gzip"), ("X-Request-Id", "mine")];
+        client.call(&format!("GET {path}"), &headers, None);
     }
     for run in &runs {
-        let address = RUN.replace("{run_id}", run);
-        let whole = get(&judge, &server, RUN, &address, &[]);
-        let tag = whole.header("etag").unwrap().to_owned();
-        assert_eq!(get(&judge, &server, RUN, &address, &[("If-None-Match", &tag)]).status, 304);
-        get(&judge, &server, "/v1/searches/{run_id}/modules", &format!("{address}/modules"), &[]);
-        get(&judge, &server, DIFF, &format!("{address}/diff/{run}"), &[]);
+        let whole = client.get(&format!("{RUN} {run}"));
+        let tag = [("If-None-Match", whole.header("etag").unwrap())];
+        assert_eq!(client.call(&format!("GET {RUN} {run}"), &tag, None).status, 304);
+        client.get(&format!("{RUN}/modules {run}"));
+        client.get(&format!("{RUN}/diff/{{other}} {run} {run}"));
         for format in ["json", "ndjson", "csv", "html"] {
-            get(&judge, &server, EXPORT, &format!("{address}/export?format={format}"), &[]);
+            client.get(&format!("{RUN}/export {run} ?format={format}"));
         }
     }
     // Another choice of modules: the results of the others are unknown.
-    let less = small_run.json()["run_id"].as_str().unwrap().to_owned();
-    get(&judge, &server, DIFF, &format!("/v1/searches/{}/diff/{less}", runs[0]), &[]);
-    let page = get(&judge, &server, SEARCHES, "/v1/searches?limit=2&type=username&status=completed", &[]);
-    let cursor = page.json()["next_cursor"].as_str().map(str::to_owned);
-    let cursor = cursor.unwrap_or_else(|| {
-        get(&judge, &server, SEARCHES, "/v1/searches?limit=1", &[]).json()["next_cursor"]
-            .as_str()
-            .unwrap()
-            .to_owned()
-    });
-    get(&judge, &server, SEARCHES, &format!("/v1/searches?cursor={cursor}"), &[]);
-    let deleted = server.delete(&RUN.replace("{run_id}", &runs[0]));
-    judge.judge(RUN, "delete", &deleted);
+    let less = small["run_id"].as_str().unwrap();
+    client.get(&format!("{RUN}/diff/{{other}} {} {less}", runs[0]));
+    client.get(&format!("{SEARCHES} ?limit=2&type=username&status=completed"));
+    let page = client.get(&format!("{SEARCHES} ?limit=1")).json();
+    client.get(&format!("{SEARCHES} ?cursor={}", page["next_cursor"].as_str().unwrap()));
+    client.call(&format!("DELETE {RUN} {}", runs[0]), &[], None);
     // The pro plan has a number where the unlimited plan has the word.
     let pro = server.new_key("pro");
     for path in ["/v1/me", "/v1/credits"] {
-        judge.judge(path, "get", &ask(&server, "GET", path, &[("X-API-Key", &pro)], None));
+        Client { key: &pro, ..Client::new(&judge, &server) }.get(path);
     }
     webhooks(&judge);
-    watches(&judge, &server);
-    notes(&judge, &server, &runs[1]);
-    let health = Setup::real().start().request("GET", "/v1/health").send();
-    judge.judge("/v1/health", "get", &health);
+    watches(&client);
+    notes(&client, &runs[1]);
+    let real = Setup::real().start();
+    Client::new(&judge, &real).get("/v1/health");
 }
 
 /// Calls every operation on notes, and reads what has them.
-fn notes(judge: &Judge, server: &Server, run: &str) {
-    let headers: &[(&str, &str)] = &[("X-API-Key", &server.key), ("Content-Type", "application/json")];
-    let address = RUN.replace("{run_id}", run);
-    for (path, address, body) in [
-        (RUN, address.clone(), json!({"tags": ["Case-7", "prüfung"], "note": "first\nsecond"})),
-        (
-            ANNOTATION,
-            format!("{address}/results/1/annotation"),
-            json!({"note": "x", "not_this_person": true}),
-        ),
-    ] {
-        let answer = ask(server, "PATCH", &address, headers, Some(&body.to_string()));
-        assert_eq!(answer.status, 200, "{answer}");
-        judge.judge(path, "patch", &answer);
-    }
-    get(judge, server, RUN, &address, &[]);
-    get(judge, server, EXPORT, &format!("{address}/export?format=json"), &[]);
-    let listed = get(judge, server, SEARCHES, "/v1/searches?tag=case-7", &[]).json();
+fn notes(client: &Client<'_>, run: &str) {
+    let note = json!({"tags": ["Case-7", "prüfung"], "note": "first\nsecond"});
+    assert_eq!(client.send(&format!("PATCH {RUN} {run}"), &note).status, 200);
+    let call = format!("PATCH {RUN}/results/{{result_id}}/annotation {run} 1");
+    assert_eq!(client.send(&call, &json!({"note": "x", "not_this_person": true})).status, 200);
+    client.get(&format!("{RUN} {run}"));
+    client.get(&format!("{RUN}/export {run} ?format=json"));
+    let listed = client.get(&format!("{SEARCHES} ?tag=case-7")).json();
     assert_eq!(listed["count"], 1, "{listed}");
 }
 
 /// Calls every operation on watches.
-fn watches(judge: &Judge, server: &Server) {
-    let headers: &[(&str, &str)] = &[("X-API-Key", &server.key), ("Content-Type", "application/json")];
-    let call = |method: &str, path: &str, address: &str, body: Option<&Value>| {
-        let headers = if body.is_some() { headers } else { &headers[..1] };
-        let answer = ask(server, method, address, headers, body.map(Value::to_string).as_deref());
-        judge.judge(path, &method.to_lowercase(), &answer);
-        answer.json()
-    };
+fn watches(client: &Client<'_>) {
     let body = json!({"type": "username", "query": "everybody", "modules": ["github"], "every": "1d"});
-    let created = call("POST", WATCHES, WATCHES, Some(&body));
-    let address = format!("{WATCHES}/{}", created["id"].as_str().unwrap());
-    call("POST", &format!("{WATCH}/run"), &format!("{address}/run"), None);
+    let created = client.send("POST /v1/watches", &body).json();
+    let watch = created["id"].as_str().unwrap();
+    client.call(&format!("POST {WATCH}/run {watch}"), &[], None);
     let pause = json!({"state": "paused", "every": "12h", "notify_on": ["removed"], "webhook_id": null});
-    call("PATCH", WATCH, &address, Some(&pause));
-    call("GET", WATCH, &address, None);
-    call("GET", WATCHES, &format!("{WATCHES}?limit=1"), None);
+    client.send(&format!("PATCH {WATCH} {watch}"), &pause);
+    client.get(&format!("{WATCH} {watch}"));
+    client.get("/v1/watches ?limit=1");
     for list in ["runs", "changes"] {
-        call("GET", &format!("{WATCH}/{list}"), &format!("{address}/{list}?limit=1"), None);
+        client.get(&format!("{WATCH}/{list} {watch} ?limit=1"));
     }
-    let deleted = server.delete(&address);
-    judge.judge(WATCH, "delete", &deleted);
+    client.call(&format!("DELETE {WATCH} {watch}"), &[], None);
 }
 
 /// Calls every operation on webhooks.
 fn webhooks(judge: &Judge) {
     let receiver = Site::saying(with_headers("", b"thanks"));
     let server = Setup::new().flag("--allow-private-targets").start();
-    let key = ("X-API-Key", server.key.as_str());
-    let call = |method: &str, path: &str, address: &str, body: Option<&Value>| {
-        let headers: &[(&str, &str)] = &[key, ("Content-Type", "application/json")];
-        let headers = if body.is_some() { headers } else { &headers[..1] };
-        let answer = ask(&server, method, address, headers, body.map(Value::to_string).as_deref());
-        judge.judge(path, &method.to_lowercase(), &answer);
-        answer
-    };
+    let client = Client::new(judge, &server);
+    let post = |call: &str| client.call(&format!("POST {call}"), &[], None).json();
     let body = json!({"url": receiver.url("/"), "events": ["run.completed", "run.failed"]});
-    let created = call("POST", WEBHOOKS, WEBHOOKS, Some(&body)).json();
-    let address = format!("{WEBHOOKS}/{}", created["id"].as_str().unwrap());
-    let delivery = call("POST", &format!("{WEBHOOK}/test"), &format!("{address}/test"), None).json();
-    let delivery = format!("{address}/deliveries/{}", delivery["id"].as_str().unwrap());
-    let (list, listed) = (format!("{WEBHOOK}/deliveries"), format!("{address}/deliveries?limit=1"));
+    let created = client.send("POST /v1/webhooks", &body).json();
+    let hook = created["id"].as_str().unwrap();
+    let test = post(&format!("{WEBHOOK}/test {hook}"));
     eventually("the message is delivered", || {
-        call("GET", &list, &listed, None).json()["deliveries"][0]["status"] == "delivered"
+        let listed = client.get(&format!("{DELIVERIES} {hook} ?limit=1"));
+        listed.json()["deliveries"][0]["status"] == "delivered"
     });
-    call("POST", &format!("{list}/{{delivery_id}}/replay"), &format!("{delivery}/replay"), None);
-    call("POST", &format!("{WEBHOOK}/rotate"), &format!("{address}/rotate"), None);
-    call("PATCH", WEBHOOK, &address, Some(&json!({"enabled": false})));
-    call("GET", WEBHOOK, &address, None);
-    call("GET", WEBHOOKS, WEBHOOKS, None);
-    call("DELETE", WEBHOOK, &address, None);
+    post(&format!("{DELIVERIES}/{{delivery_id}}/replay {hook} {}", test["id"].as_str().unwrap()));
+    post(&format!("{WEBHOOK}/rotate {hook}"));
+    client.send(&format!("PATCH {WEBHOOK} {hook}"), &json!({"enabled": false}));
+    client.get(&format!("{WEBHOOK} {hook}"));
+    client.get("/v1/webhooks");
+    client.call(&format!("DELETE {WEBHOOK} {hook}"), &[], None);
 }
 
 /// Creates one webhook too many, and one on a server without a key for its secret.
 fn refused_webhooks(judge: &Judge) {
-    let body = json!({"url": "https://hooks.example.com/", "events": ["run.failed"]}).to_string();
-    let create = |server: &Server| {
-        let headers = [("X-API-Key", server.key.as_str()), ("Content-Type", "application/json")];
-        let answer = ask(server, "POST", WEBHOOKS, &headers, Some(&body));
-        judge.judge(WEBHOOKS, "post", &answer);
-        answer
-    };
+    let body = json!({"url": "https://hooks.example.com/", "events": ["run.failed"]});
+    let create = |server: &Server| Client::new(judge, server).send("POST /v1/webhooks", &body);
     let server = Setup::new().start();
     let statuses: Vec<u16> = (0..11).map(|_| create(&server).status).collect();
     assert_eq!((statuses[9], statuses[10]), (201, 409));
@@ -291,59 +277,46 @@ fn refused_webhooks(judge: &Judge) {
 fn overload(judge: &Judge) {
     let server = Setup::new().realistic().flag("--max-streams=1").start();
     let body = json!({"type": "username", "query": "alice", "stream": true});
-    let mut open = server.request("POST", SEARCHES).key(&server.key).json(&body).stream();
+    let mut open = server.post_stream(&body);
     assert_eq!(open.next().unwrap().event, "run");
-    let refused = post(judge, &server, &[], &body);
-    refused.is_error(503, "overloaded");
+    Client::new(judge, &server).search(&[], &body).is_error(503, "overloaded");
 }
 
 #[test]
 fn every_event_is_as_documented() {
     let judge = Judge::new();
-    let server = Setup::new().all_modules().start();
     let mut seen = BTreeSet::new();
-    for (kind, query) in [("username", "alice"), ("domain", "example.com"), ("username", "broken.smith")] {
-        let body = json!({"type": kind, "query": query, "stream": true});
-        let stream = server.request("POST", SEARCHES).key(&server.key).json(&body).stream();
-        let run = stream.header("x-run-id").unwrap().to_owned();
-        judge_head(&judge, SEARCHES, "post", &stream.headers);
-        let attached = format!("/v1/searches/{run}/stream?after=1");
+    let mut read = |stream: EventStream| {
         for event in stream.all() {
             judge.event(&event);
             seen.insert(event.event);
         }
-        let stream = server.stream(&attached);
+    };
+    let server = Setup::new().all_modules().start();
+    for (kind, query) in [("username", "alice"), ("domain", "example.com"), ("username", "broken.smith")] {
+        let stream = server.post_stream(&json!({"type": kind, "query": query, "stream": true}));
+        let run = stream.header("x-run-id").unwrap().to_owned();
+        judge_head(&judge, SEARCHES, "post", &stream.headers);
+        read(stream);
+        let stream = server.stream(&format!("/v1/searches/{run}/stream?after=1"));
         judge_head(&judge, STREAM, "get", &stream.headers);
-        stream.all().iter().for_each(|event| judge.event(event));
+        read(stream);
     }
     // Its leads start searches.
-    let body = json!({"type": "username", "query": "person8", "stream": true, "follow": {"max_searches": 1}});
-    let stream = server.request("POST", SEARCHES).key(&server.key).json(&body).stream();
-    for event in stream.all() {
-        judge.event(&event);
-        seen.insert(event.event);
-    }
+    let follow = json!({"max_searches": 1});
+    let body = json!({"type": "username", "query": "person8", "stream": true, "follow": follow});
+    read(server.post_stream(&body));
     let server = Setup::new().all_modules().realistic().flag("--times=stream=100ms").start();
     let body = json!({"type": "username", "query": "alice", "stream": true});
-    for event in server.request("POST", SEARCHES).key(&server.key).json(&body).stream().all() {
-        judge.event(&event);
-        seen.insert(event.event);
-    }
+    read(server.post_stream(&body));
     let mut server = Setup::new().all_modules().realistic().start();
-    let mut stream = server.request("POST", SEARCHES).key(&server.key).json(&body).stream();
+    let mut stream = server.post_stream(&body);
     assert_eq!(stream.next().unwrap().event, "run");
     assert!(server.terminate().success());
-    for event in stream.all() {
-        judge.event(&event);
-        seen.insert(event.event);
-    }
-    let documented = super::DOCUMENT["components"]["schemas"]["StreamEvent"]["discriminator"]["mapping"]
-        .as_object()
-        .unwrap();
-    assert_eq!(
-        seen.iter().map(String::as_str).collect::<BTreeSet<_>>(),
-        documented.keys().map(String::as_str).collect()
-    );
+    read(stream);
+    let events = &super::DOCUMENT["components"]["schemas"]["StreamEvent"]["discriminator"]["mapping"];
+    let documented: BTreeSet<String> = events.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(seen, documented);
 }
 
 fn judge_head(judge: &Judge, path: &str, method: &str, headers: &[(String, String)]) {
@@ -362,26 +335,24 @@ mod postgres {
         let server = Setup::new()
             .flag("--plans=free=5,basic=30:premium,pro=1:api,unlimited=unlimited:api:premium")
             .start();
+        let client = Client::new(&judge, &server);
         let good = json!({"type": "username", "query": "alice"});
-        post(&judge, &server, &[], &json!({"type": "username"}));
-        post(&judge, &server, &[], &json!({"type": "username", "query": "a b"}));
-        post(&judge, &server, &[], &json!({"type": "username", "query": "alice", "modules": ["none.such"]}));
-        post(&judge, &server, &[("Idempotency-Key", "k")], &good);
-        post(&judge, &server, &[("Idempotency-Key", "k")], &json!({"type": "username", "query": "bob"}));
-        let keyed = |key: &str, headers: &[(&str, &str)], body: &str| {
-            let mut all = vec![("X-API-Key", key)];
-            all.extend(headers);
-            judge.judge(SEARCHES, "post", &ask(&server, "POST", SEARCHES, &all, Some(body)));
-        };
-        let json_type = ("Content-Type", "application/json");
-        keyed("nonsense", &[json_type], &good.to_string());
-        keyed(&server.new_key("basic"), &[json_type], &good.to_string());
-        let pro = server.new_key("pro");
-        keyed(&pro, &[json_type], &good.to_string());
-        keyed(&pro, &[json_type], &good.to_string());
-        let large = format!("{{\"x\":\"{}\"}}", "x".repeat(70_000));
-        keyed(&server.key, &[json_type], &large);
-        keyed(&server.key, &[("Content-Type", "text/plain")], &good.to_string());
+        for wrong in [
+            json!({"type": "username"}),
+            json!({"type": "username", "query": "a b"}),
+            json!({"type": "username", "query": "alice", "modules": ["none.such"]}),
+        ] {
+            client.search(&[], &wrong);
+        }
+        for query in ["alice", "bob"] {
+            client.search(&[("Idempotency-Key", "k")], &json!({"type": "username", "query": query}));
+        }
+        let (basic, pro) = (server.new_key("basic"), server.new_key("pro"));
+        for key in ["nonsense", &basic, &pro, &pro] {
+            Client { key, ..client }.search(&[], &good);
+        }
+        client.search(&[], &json!({"x": "x".repeat(70_000)}));
+        client.search(&[("Content-Type", "text/plain")], &good);
         let [ended, other, running] = ["nobody", "nobody2", "silent"].map(|query| {
             let run = server.search("username", query);
             if query != "silent" {
@@ -389,36 +360,37 @@ mod postgres {
             }
             run
         });
-        for (path, address) in [
-            (DIFF, format!("/v1/searches/{ended}/diff/{running}")),
-            (DIFF, format!("/v1/searches/{ended}/diff/{other}")),
-            (RUN, "/v1/searches/018f4a7e-5c1d-7b3a-9e2f-0123456789ab".to_owned()),
-            (STREAM, "/v1/searches/x/stream".to_owned()),
-            (SEARCHES, "/v1/searches?limit=0".to_owned()),
-            (EXPORT, "/v1/searches/x/export".to_owned()),
-            ("/v1/me", format!("/v1/me?{}", "x".repeat(9000))),
+        for call in [
+            format!("{RUN}/diff/{{other}} {ended} {running}"),
+            format!("{RUN}/diff/{{other}} {ended} {other}"),
+            format!("{RUN} 018f4a7e-5c1d-7b3a-9e2f-0123456789ab"),
+            format!("{STREAM} x"),
+            format!("{SEARCHES} ?limit=0"),
+            format!("{RUN}/export x"),
+            format!("/v1/me ?{}", "x".repeat(9000)),
         ] {
-            get(&judge, &server, path, &address, &[]);
+            client.get(&call);
         }
-        let long = "x".repeat(40_000);
-        get(&judge, &server, "/v1/health", "/v1/health", &[("X-Long", &long)]);
+        client.call("GET /v1/health", &[("X-Long", &"x".repeat(40_000))], None);
         let limited = Setup::new()
             .flag("--rate-limits=read=1")
             .flag("--rate-limits=search=1")
             .flag("--rate-limits=stream=1")
             .start();
+        let hurried = Client::new(&judge, &limited);
         for _ in 0..2 {
-            get(&judge, &limited, "/v1/me", "/v1/me", &[]);
-            post(&judge, &limited, &[], &good);
-            get(&judge, &limited, STREAM, "/v1/searches/x/stream", &[]);
+            hurried.get("/v1/me");
+            hurried.search(&[], &good);
+            hurried.get(&format!("{STREAM} x"));
         }
         // Without the simulated web there is no browser.
         let real = Setup::real().start();
-        post(&judge, &real, &[], &json!({"type": "username", "query": "alice", "premium": true}));
+        let premium = json!({"type": "username", "query": "alice", "premium": true});
+        Client::new(&judge, &real).search(&[], &premium);
         overload(&judge);
         refused_webhooks(&judge);
         let (quiet, _list) = suppressing("username", "alice");
-        post(&judge, &quiet, &[], &good);
+        Client::new(&judge, &quiet).search(&[], &good);
         let seen = judge.errors.take();
         // Not produced here: a slow body, one in chunks, a race, a defect, an unavailable database.
         let elsewhere = [

@@ -4,15 +4,15 @@
 use std::net::TcpListener;
 
 use super::example::{EXAMPLES, Example};
-use crate::support::cutter::{Cutter, Way, cuts_of_a_search};
 use crate::support::databases::sqlite;
 use crate::support::eventually;
+use crate::support::relay::{Relay, Way, cuts_of_a_search};
 use crate::support::server::{Server, Setup};
 
 /// A client behind a proxy and with an account of its own.
 struct Client {
     example: Example,
-    cutter: Cutter,
+    cutter: Relay,
     key: String,
 }
 
@@ -33,7 +33,7 @@ fn cut_connections_reconnect_frames_and_a_kill_cost_no_result() {
         .zip(EXAMPLES)
         .map(|(seed, example)| Client {
             example,
-            cutter: Cutter::before(server.address, cuts_of_a_search(seed, 1)),
+            cutter: Relay::cutting(server.address, cuts_of_a_search(seed)),
             key: server.new_key("pro"),
         })
         .collect();

@@ -89,11 +89,8 @@ fn the_image_is_built_and_starts_with_a_read_only_root() {
     let image: Value =
         serde_json::from_str(&buildah.run(&["inspect", "--type=image", "localhost/sightline"])).unwrap();
     let config = &image["Docker"]["config"];
-    assert_eq!(
-        (&config["User"], &config["Entrypoint"][0]),
-        (&"10001:10001".into(), &"sightline".into()),
-        "{config}"
-    );
+    assert_eq!(config["User"], "10001:10001", "{config}");
+    assert_eq!(config["Entrypoint"][0], "sightline", "{config}");
     assert_eq!(config["Healthcheck"]["Test"][1], "bash", "{config}");
     let words = |value: &Value| -> Vec<String> {
         value.as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()

@@ -1,14 +1,10 @@
 //! The primary of PostgreSQL dies under load, and its standby takes over: nothing that was acknowledged is lost, and nothing
 //! is charged twice.
-//!
-//! `SIGHTLINE_FAILOVERS=20 cargo test --test main failover` repeats each test, and requires that the service is back within
-//! 10 seconds of the promotion.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use serde_json::json;
@@ -23,13 +19,6 @@ const SETTINGS: [&str; 1] = ["synchronous_commit=remote_apply"];
 const CLIENTS: usize = 4;
 /// Searches before the primary dies, and after the standby has taken over.
 const SEARCHES: usize = 20;
-const ALLOWED: Duration = Duration::from_secs(10);
-
-/// Returns how often a test is repeated, and whether the time is checked, which only a quiet machine allows.
-fn rounds() -> (usize, bool) {
-    let given = std::env::var("SIGHTLINE_FAILOVERS").ok().and_then(|number| number.parse().ok());
-    (given.unwrap_or(1), given.is_some())
-}
 
 /// A primary with a standby that has every confirmed commit.
 struct Pair {
@@ -100,9 +89,9 @@ impl Load {
 }
 
 /// Lets the standby of a pair take over under load. `database` is the address of both.
-fn fails_over(mut pair: Pair, database: &str, checks_time: bool) {
+fn fails_over(mut pair: Pair, database: &str) {
     let server = Setup::new().database(database).start();
-    let (load, mut back_after) = (Load::default(), Duration::ZERO);
+    let load = Load::default();
     std::thread::scope(|scope| {
         for client in 0..CLIENTS {
             let (load, server) = (&load, &server);
@@ -112,15 +101,10 @@ fn fails_over(mut pair: Pair, database: &str, checks_time: bool) {
         pair.primary.stop(End::Crash);
         let acknowledged = load.count();
         pair.standby.admin("SELECT pg_promote()");
-        let promoted = Instant::now();
         // A client each may have got the last answer of the primary since.
-        load.wait_for(acknowledged + CLIENTS + 1);
-        back_after = promoted.elapsed();
         load.wait_for(acknowledged + CLIENTS + SEARCHES);
         load.is_over.store(true, Ordering::Relaxed);
     });
-    eprintln!("the service was back {back_after:?} after the promotion");
-    assert!(!checks_time || back_after <= ALLOWED, "the service was back only after {back_after:?}");
     let runs = load.runs.into_inner();
     for run in runs.values() {
         assert_eq!(server.finished(run)["status"], "completed");
@@ -137,12 +121,9 @@ fn fails_over(mut pair: Pair, database: &str, checks_time: bool) {
 
 #[test]
 fn nothing_is_lost_or_charged_twice_when_the_standby_takes_over() {
-    let (rounds, checks_time) = rounds();
-    for _ in 0..rounds {
-        let pair = Pair::start();
-        let database = url([pair.primary.port(), pair.standby.port()]);
-        fails_over(pair, &database, checks_time);
-    }
+    let pair = Pair::start();
+    let database = url([pair.primary.port(), pair.standby.port()]);
+    fails_over(pair, &database);
 }
 
 /// A pgbouncer in session mode before one server. It is stopped when this is dropped.
@@ -186,13 +167,10 @@ impl Drop for Bouncer {
 
 #[test]
 fn a_standby_takes_over_behind_pgbouncer() {
-    let (rounds, checks_time) = rounds();
-    for _ in 0..rounds {
-        let pair = Pair::start();
-        let bouncers = (Bouncer::before(&pair.primary), Bouncer::before(&pair.standby));
-        let (Some(first), Some(second)) = bouncers else {
-            return crate::support::tier::left_out("pgbouncer is not installed");
-        };
-        fails_over(pair, &url([first.port, second.port]), checks_time);
-    }
+    let pair = Pair::start();
+    let bouncers = (Bouncer::before(&pair.primary), Bouncer::before(&pair.standby));
+    let (Some(first), Some(second)) = bouncers else {
+        return crate::support::tier::left_out("pgbouncer is not installed");
+    };
+    fails_over(pair, &url([first.port, second.port]));
 }

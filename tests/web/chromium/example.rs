@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::browser::Browser;
-use crate::support::cutter::{Cutter, cuts_of_a_search};
+use crate::support::relay::{Relay, cuts_of_a_search};
 use crate::support::server::{PATIENCE, Server, Setup};
 use crate::support::site::{Site, with_headers};
 
@@ -55,7 +55,7 @@ fn the_page_shows_each_result_once_whatever_happens_to_its_connections() {
     let site = pages();
     let origin = format!("--cors-origin=http://{}", site.addr);
     let server = Setup::new().all_modules().realistic().flag("--times=stream=2s").flag(&origin).start();
-    let cutter = Cutter::before(server.address, cuts_of_a_search(40, 1));
+    let cutter = Relay::cutting(server.address, cuts_of_a_search(40));
     let key = server.new_key("pro");
 
     let browser = Browser::start();

@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::Desk;
-use super::line::Line;
 use crate::support::databases::sqlite;
 use crate::support::gated_site::GatedSite;
+use crate::support::relay::Relay;
 use crate::support::server::Setup;
 use crate::web::person::PASSWORD;
 
@@ -13,7 +13,7 @@ use crate::web::person::PASSWORD;
 fn a_search_continues_without_its_page() {
     let (site, database) = (GatedSite::start(), sqlite());
     let desk = Desk::new(Setup::real().database(&database.url).flags(&site.flags(3, 2)));
-    let line = Line::to(desk.server.address);
+    let line = Relay::to(desk.server.address);
     let desk = desk.through(line.address);
     desk.sign_up("ann@example.com", "pro");
 
@@ -27,7 +27,7 @@ fn a_search_continues_without_its_page() {
     has(3);
 
     let is_lost = "document.querySelector('#refreshed').className.includes('toast')";
-    line.cut();
+    line.go_down();
     desk.browser.wait_until(is_lost);
     assert_eq!(desk.results(), 3);
     // The page sends another request by itself, which fails.
@@ -40,7 +40,7 @@ fn a_search_continues_without_its_page() {
 
     // Results stay visible after the session has ended.
     database.execute("UPDATE web_sessions SET expires_at = created_at");
-    line.cut();
+    line.go_down();
     line.mend();
     desk.reads("Your session has ended");
     assert_eq!(desk.results(), 3);

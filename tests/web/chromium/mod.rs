@@ -1,17 +1,14 @@
 //! The web app in a real browser: normal use, interruptions, and attacks.
 
 mod axe;
-mod cuts;
+mod delays;
 mod docs;
 mod example;
 mod families;
-mod gallery;
 mod hostile;
-mod hostile_site;
 mod injection;
 mod interruptions;
 mod journey;
-mod line;
 mod live;
 mod pages;
 mod watches;

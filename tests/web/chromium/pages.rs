@@ -1,6 +1,8 @@
 //! The properties of every page: small, accessible, and usable on a phone and in the dark.
+//! `scripts/screenshots` has pictures of them taken.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use serde_json::json;
 
@@ -173,7 +175,7 @@ fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
             .filter((at) => at.getClientRects().length > (at.closest('td') ? 2 : 1)).map((at) => at.textContent)";
         assert_eq!(browser.run(broken, &[]), json!([]), "{path} breaks a date at {width}");
     }
-    browser.resize(1280, 1000);
+    photograph(desk, &format!("{:02}{}", told.lines().count(), named(path)));
     let _ = writeln!(
         told,
         "| {}: {bytes} bytes, {} requests; {} rules of axe kept",
@@ -187,6 +189,25 @@ fn judge(desk: &Desk, axe: &Axe, path: &str, told: &mut String) {
 fn named(path: &str) -> String {
     let segments = path.split('/').map(|part| if part.len() > 20 { "…" } else { part });
     segments.collect::<Vec<_>>().join("/")
+}
+
+/// Takes pictures of the whole page in two sizes, light and dark, if a person wants them.
+fn photograph(desk: &Desk, name: &str) {
+    let browser = &desk.browser;
+    for (size, width) in [("desktop", 1280), ("phone", 390)] {
+        let Ok(folder) = std::env::var("SIGHTLINE_TEST_SCREENSHOTS") else { break };
+        browser.resize(width, 800);
+        let height = browser.run("return Math.min(2400, document.documentElement.scrollHeight)", &[]);
+        browser.resize(width, height.as_u64().unwrap().max(800).try_into().unwrap());
+        for light in ["light", "dark"] {
+            browser.prefer_dark(light == "dark");
+            browser.wait_until("!document.getAnimations().some((one) => one instanceof CSSTransition)");
+            let file = format!("{}-{size}-{light}.png", name.replace('/', "-"));
+            browser.screenshot(&Path::new(&folder).join(file));
+        }
+        browser.prefer_dark(false);
+    }
+    browser.resize(1280, 1000);
 }
 
 fn is_over(request: &WebRequest) -> bool {

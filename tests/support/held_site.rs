@@ -110,6 +110,11 @@ impl Site {
         self.open_to("*", "*");
     }
 
+    /// Ends what `open_all` has begun.
+    pub(crate) fn close_all(&self) {
+        self.shared.state.lock().at_once.remove(&("*".to_owned(), "*".to_owned()));
+    }
+
     /// Waits until `agent` has asked for a module.
     pub(crate) fn wait_for(&self, agent: &str, module: &str) {
         let is_it = |asked: &[String; 3]| asked[0] == agent && asked[1] == module;
