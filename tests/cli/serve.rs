@@ -22,11 +22,14 @@ fn spawn(database: &str, listen: &str) -> (Child, BufReader<ChildStdout>, String
 
 fn spawn_with(database: &str, flags: &[&str]) -> (Child, BufReader<ChildStdout>, String) {
     let args = [&["serve", "--database", database, "--sandbox=perfect"], flags].concat();
-    let mut command = sightline(&args, &[]);
+    spawned(sightline(&args, &[]))
+}
+
+/// Returns the first line as well, when it arrives or the server ends.
+fn spawned(mut command: Command) -> (Child, BufReader<ChildStdout>, String) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     let mut first = String::new();
-    // Returns when the line arrives or the server ends.
     out.read_line(&mut first).unwrap();
     (child, out, first)
 }
@@ -179,11 +182,7 @@ fn serve_with_threads(most: u32, folder: &Folder) -> (Child, BufReader<ChildStdo
         .args(["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"])
         .arg(env!("CARGO_BIN_EXE_sightline"));
     command.args(["serve", "--listen=127.0.0.1:0", "--sandbox=perfect", "--database", &folder.database()]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut out = BufReader::new(child.stdout.take().unwrap());
-    let mut first = String::new();
-    out.read_line(&mut first).unwrap();
-    (child, out, first)
+    spawned(command)
 }
 
 #[test]
