@@ -14,8 +14,9 @@ use crate::base::text::{cell, json, write_csv, write_csv_head};
 use crate::model::entity::merge;
 use crate::model::run::ResultRecord;
 
-/// The columns, each with its cell.
-const COLUMNS: [(&str, fn(&ResultRecord) -> String); 19] = [
+/// The name of a column, and its cell of a result.
+type Column = (&'static str, fn(&ResultRecord) -> String);
+const COLUMNS: [Column; 19] = [
     ("id", |it| it.id.to_string()),
     ("type", |it| it.result_type.clone()),
     ("platform", |it| it.platform.clone().unwrap_or_default()),

@@ -67,16 +67,7 @@ impl Diff {
         after: &Findings<'_>,
         profiles: &ProfileIndex,
     ) -> Result<Self, NotComparable> {
-        if !before.status.is_terminal() || !after.status.is_terminal() {
-            return Err(NotComparable::Running);
-        }
-        let (search_type, query) = (after.query.search_type(), after.query.normal());
-        if (before.query.search_type(), before.query.normal()) != (search_type, query) {
-            return Err(NotComparable::OtherQuery);
-        }
-        if before.simulated != after.simulated {
-            return Err(NotComparable::OtherWeb);
-        }
+        check(before, after)?;
         let old = Side::of(RunSide::Before, before, after.modules, profiles);
         let new = Side::of(RunSide::After, after, after.modules, profiles);
         let modules: BTreeSet<&str> = old.reports.keys().chain(new.reports.keys()).copied().collect();
@@ -112,15 +103,11 @@ impl Diff {
         for list in stated {
             unknown.extend(list.extract_if(.., |it: &mut Difference| !it.undecided.is_empty()));
         }
-        let folded = |text: &Option<String>| text.as_deref().unwrap_or_default().to_lowercase();
-        let for_people = |it: &Difference| {
-            (it.result_type.clone(), folded(&it.platform), folded(&it.value), it.value.clone())
-        };
         lists.iter_mut().for_each(|list| list.sort_by_cached_key(for_people));
         let [added, removed, changed, unknown] = lists;
         Ok(Self {
-            search_type,
-            query: query.to_owned(),
+            search_type: after.query.search_type(),
+            query: after.query.normal().to_owned(),
             before: old.head(before),
             after: new.head(after),
             counts: DiffCounts {
@@ -138,6 +125,26 @@ impl Diff {
             unknown,
         })
     }
+}
+
+/// Returns why two runs cannot be compared, if they cannot.
+fn check(before: &Findings<'_>, after: &Findings<'_>) -> Result<(), NotComparable> {
+    let query = |run: &Findings<'_>| (run.query.search_type(), run.query.normal().to_owned());
+    if !before.status.is_terminal() || !after.status.is_terminal() {
+        Err(NotComparable::Running)
+    } else if query(before) != query(after) {
+        Err(NotComparable::OtherQuery)
+    } else if before.simulated != after.simulated {
+        Err(NotComparable::OtherWeb)
+    } else {
+        Ok(())
+    }
+}
+
+/// Returns what differences are sorted by, in the order in which people read them.
+fn for_people(it: &Difference) -> (String, String, String, Option<String>) {
+    let folded = |text: &Option<String>| text.as_deref().unwrap_or_default().to_lowercase();
+    (it.result_type.clone(), folded(&it.platform), folded(&it.value), it.value.clone())
 }
 
 /// Returns a result that one of the runs has, or both, without the fields that differ.

@@ -23,9 +23,11 @@ pub(crate) fn record(id: u32, kind: &str, value: &str, metadata: &Value) -> Resu
 }
 
 fn finding(kind: &str, value: Option<&str>, module: &str, metadata: Value) -> ResultRecord {
+    let Value::Object(metadata) = metadata else { panic!("no object") };
     let (value, platform) = (value.map(Into::into), Some(format!("Platform of {module}")));
-    let found = record(1, kind, "", &metadata);
-    let mut record = ResultRecord { value, platform, source: module.into(), confidence: 0.72, ..found };
+    let (source, confidence) = (module.into(), 0.72);
+    let found = record(1, kind, "", &json!({}));
+    let mut record = ResultRecord { value, platform, source, confidence, metadata, ..found };
     name_source(&mut record);
     record
 }

@@ -21,7 +21,8 @@ pub(crate) fn profile(id: u32, module: &str, name: &str, metadata: Value) -> Res
     let platform = Some(catalog().get(module).unwrap().platform().to_owned());
     let address = json!({"profile_url": format!("https://{module}.example/{name}")});
     let mut found = ResultRecord { platform, source: module.into(), ..record(id, "profile", name, &address) };
-    found.metadata.extend(metadata.as_object().unwrap().clone());
+    let Value::Object(more) = metadata else { panic!("not an object") };
+    found.metadata.extend(more);
     found
 }
 
@@ -32,8 +33,9 @@ pub(in crate::runs) fn listed(
     value: &str,
     metadata: Value,
 ) -> ResultRecord {
+    let Value::Object(metadata) = metadata else { panic!("not an object") };
     let ResultRecord { platform, source, .. } = profile(id, module, value, json!({}));
-    ResultRecord { platform, source, ..record(id, kind, value, &metadata) }
+    ResultRecord { platform, source, metadata, ..record(id, kind, value, &json!({})) }
 }
 
 fn run_id() -> RunId {
