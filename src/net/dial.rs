@@ -10,7 +10,6 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::config::Credentials;
 use super::failure::{failed_connection, is_timeout};
-use super::wire::Target;
 use crate::modules::probe::ProbeError;
 
 /// The minimum time for connecting to one of several addresses.
@@ -18,6 +17,30 @@ const MIN_CONNECT_TIME: Duration = Duration::from_millis(500);
 
 /// The maximum size of a proxy's answer to CONNECT, in bytes.
 const MAX_PROXY_HEAD: usize = 8 * 1024;
+
+/// Where a connection leads.
+#[derive(Debug)]
+pub(super) struct Target {
+    /// The host in the URL, which the server's certificate names.
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// The approved addresses of the host. There are none if the proxy resolves its name.
+    pub(super) addresses: Vec<SocketAddr>,
+    /// The addresses of the outbound proxy.
+    pub(super) proxy: Vec<SocketAddr>,
+}
+
+impl Target {
+    /// Returns the host as a proxy gets it: without the dot that marks a whole name.
+    pub(super) fn name(&self) -> &str {
+        self.host.strip_suffix('.').unwrap_or(&self.host)
+    }
+
+    /// Returns the addresses to which the socket is connected.
+    pub(super) fn dialled(&self) -> &[SocketAddr] {
+        if self.proxy.is_empty() { &self.addresses } else { &self.proxy }
+    }
+}
 
 /// Tries one address after the other. Each address gets an equal share of the time. The last failure counts: a timeout
 /// says more than an earlier address that this machine has no route to.

@@ -160,6 +160,7 @@ fn is_never_public(host: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
 
     use super::*;
 
@@ -199,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_stuck_lookup_blocks_only_its_own_thread() {
-        let (release, gate) = std::sync::mpsc::channel::<()>();
+        let (release, gate) = mpsc::channel::<()>();
         let gate = Mutex::new(gate);
         let asked = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&asked);
@@ -241,12 +242,14 @@ mod tests {
     fn an_unreachable_name_server_is_not_a_fault_of_the_names() {
         let again = "failed to lookup address information: Temporary failure in name resolution";
         let is_away = Arc::new(std::sync::atomic::AtomicBool::new(true));
-        let (away, (answered, wait)) = (Arc::clone(&is_away), std::sync::mpsc::channel::<()>());
+        let away = Arc::clone(&is_away);
+        let ((begin, began), (answered, wait)) = (mpsc::channel(), mpsc::channel::<()>());
         let wait = Mutex::new(wait);
         let lookup = move |host: &str| match host {
             "full.example" => Err(io::Error::from_raw_os_error(24)),
             "broken.example" => {
                 // Blocks until another name is answered.
+                begin.send(()).unwrap();
                 let _ = wait.lock().recv();
                 Err(io::Error::other(again))
             }
@@ -261,9 +264,7 @@ mod tests {
         assert!(reason("a.example").is_ok(), "a fault of this machine is not cached");
         std::thread::scope(|scope| {
             let broken = scope.spawn(|| reason("broken.example"));
-            while resolver.threads.active_count() == 0 {
-                std::thread::yield_now();
-            }
+            began.recv().unwrap();
             assert!(reason("b.example").is_ok());
             answered.send(()).unwrap();
             assert_eq!(broken.join().unwrap(), Err("dns"));

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use url::Host;
 
 use super::config::Credentials;
-use super::wire::Target;
+use super::dial::Target;
 
 const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;

@@ -8,36 +8,12 @@ use std::time::{Duration, Instant};
 use url::{Host, Url};
 
 use super::config::{NetConfig, OutboundProxy, ProxyKind};
-use super::dial::{Timed, dial, open_tunnel};
+use super::dial::{Target, Timed, dial, open_tunnel};
 use super::failure::connect_error;
 use super::resolver::Resolver;
 use super::tls::Tls;
 use super::{guard, socks};
 use crate::modules::probe::ProbeError;
-
-/// Where a connection leads.
-#[derive(Debug)]
-pub(super) struct Target {
-    /// The host in the URL, which the server's certificate names.
-    pub(super) host: String,
-    pub(super) port: u16,
-    /// The approved addresses of the host. There are none if the proxy resolves its name.
-    pub(super) addresses: Vec<SocketAddr>,
-    /// The addresses of the outbound proxy.
-    proxy: Vec<SocketAddr>,
-}
-
-impl Target {
-    /// Returns the host as a proxy gets it: without the dot that marks a whole name.
-    pub(super) fn name(&self) -> &str {
-        self.host.strip_suffix('.').unwrap_or(&self.host)
-    }
-
-    /// Returns the addresses to which the socket is connected.
-    pub(super) fn dialled(&self) -> &[SocketAddr] {
-        if self.proxy.is_empty() { &self.addresses } else { &self.proxy }
-    }
-}
 
 /// Makes connections, directly or through the operator's proxy. Clones share everything.
 #[derive(Clone)]

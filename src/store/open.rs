@@ -46,7 +46,7 @@ pub fn migrate(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenError> {
 pub fn pending_migrations(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenError> {
     let pending = match url {
         DatabaseUrl::Sqlite(path) => sqlite::pending(path)?,
-        DatabaseUrl::Postgres(target) => postgres::pending(target)?,
+        DatabaseUrl::Postgres(target) => postgres::Database::pending(target)?,
     };
     Ok(pending.iter().map(|migration| migration.name).collect())
 }

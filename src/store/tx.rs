@@ -24,7 +24,7 @@ use rusqlite::Connection;
 use super::document::encode;
 use super::error::Result;
 use super::limits::{BACKGROUND_WAIT, REQUEST_WAIT};
-use super::postgres::{Session, announcement};
+use super::postgres::Session;
 use super::queries::fragments::complete;
 use super::sqlite::connection;
 use super::value::{FromRow, Row, Value, values};
@@ -124,7 +124,7 @@ impl Tx<'_> {
         match self {
             Self::Sqlite(_) => Ok(()),
             Self::Postgres(session) => {
-                let text = announcement(notification)?;
+                let text = encode(&[notification])?;
                 session.execute("SELECT pg_notify('sightline', ?1)", values![text]).map(drop)
             }
         }

@@ -80,7 +80,7 @@ pub(super) fn with_pieces(document: &Value, pieces: &[String]) -> Option<String>
         };
         let open = starts
             .iter()
-            .flat_map(|start| ["", "\"", "\"sample\":\""].map(|before| format!("{start}{before}{piece}")));
+            .flat_map(|start| ["", "\"sample\":\"", "\""].map(|before| format!("{start}{before}{piece}")));
         let mut closed = open.flat_map(|open| ENDS.map(|end| format!("{open}{end}")));
         closed.find(|text| {
             text.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()

@@ -1,10 +1,13 @@
 //! The schema of a PostgreSQL database.
 
+use std::sync::Arc;
+
 use super::Database;
 use super::session::Session;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::store::error::{OpenError, Result};
+use crate::store::limits::Role;
 use crate::store::schema::{self, Migration};
 use crate::store::tx::Tx;
 use crate::store::url::PostgresTarget;
@@ -25,14 +28,23 @@ const HAS_VERSION: &str = "SELECT 1 FROM pg_catalog.pg_class c \
      WHERE n.nspname = current_schema() AND c.relname = 'schema_version'";
 const VERSION: &str = "SELECT max(version) FROM schema_version";
 
-/// Returns the migrations that opening the database would run.
-pub(in crate::store) fn pending(target: &PostgresTarget) -> Result<&'static [Migration], OpenError> {
-    let (_, mut session) = Database::connect(target)?;
-    schema::pending(version(&mut session).map_err(failed(target))?)
+impl Database {
+    /// Returns the migrations that opening the database would run.
+    pub(in crate::store) fn pending(target: &PostgresTarget) -> Result<&'static [Migration], OpenError> {
+        let (_, mut session) = Self::connect(target)?;
+        schema::pending(version(&mut session).map_err(failed(target))?)
+    }
+
+    /// Connects to the server and brings the schema up to date.
+    pub(in crate::store) fn open(target: &PostgresTarget, role: Role) -> Result<Arc<Self>, OpenError> {
+        let (database, session) = Self::connect(target)?;
+        run(session, target, &role.origin())?;
+        Ok(Arc::new(database))
+    }
 }
 
 /// Runs the missing migrations on a connection. If it fails, the transaction ends with the connection.
-pub(super) fn run(mut session: Session, target: &PostgresTarget, by: &Origin) -> Result<(), OpenError> {
+fn run(mut session: Session, target: &PostgresTarget, by: &Origin) -> Result<(), OpenError> {
     while !schema::pending(version(&mut session).map_err(failed(target))?)?.is_empty() {
         session.batch("BEGIN").and_then(|()| session.batch(LOCK)).map_err(failed(target))?;
         // Another instance may have run migrations, so the missing ones are known only under the lock.

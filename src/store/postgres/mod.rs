@@ -34,24 +34,20 @@ mod session;
 mod tls;
 
 use std::error::Error as _;
-use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, OnceLock, Weak};
-use std::thread;
+use std::sync::OnceLock;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use postgres::Config;
 
-pub(super) use migrate::pending;
-pub(super) use notify::announcement;
 pub(super) use session::Session;
 
 use self::error::{PostgresError, unavailable};
-use self::notify::{Listener, publish};
 use self::tls::{TlsConnector, connector};
 use super::error::{OpenError, Result};
 use super::limits::{
-    BACKGROUND_WAIT, HANDSHAKE, LOST_WAIT, PING_WAIT, POOL_SIZES, REQUEST_WAIT, Role, TRANSACTION,
+    BACKGROUND_WAIT, HANDSHAKE, LOST_WAIT, PING_WAIT, POOL_SIZES, REQUEST_WAIT, TRANSACTION,
 };
 use super::pool::{Connection as _, Pool};
 use super::tx::{Operation, Tx};
@@ -59,7 +55,6 @@ use super::url::PostgresTarget;
 use super::value::{Row, Value};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::model::drive::Subscriber;
 
 /// An open PostgreSQL database: the connections to its server.
 ///
@@ -91,13 +86,6 @@ struct Lost {
 }
 
 impl Database {
-    /// Connects to the server and brings the schema up to date.
-    pub(super) fn open(target: &PostgresTarget, role: Role) -> Result<Arc<Self>, OpenError> {
-        let (database, session) = Self::connect(target)?;
-        migrate::run(session, target, &role.origin())?;
-        Ok(Arc::new(database))
-    }
-
     /// Returns the database, and a first connection. Its answers take as long as the server allows. The error distinguishes a
     /// refusal from a server that cannot be reached.
     fn connect(target: &PostgresTarget) -> Result<(Self, Session), OpenError> {
@@ -217,19 +205,6 @@ impl Database {
         }
     }
 
-    /// Starts the threads that send and receive notifications.
-    pub(super) fn listen(self: &Arc<Self>, subscriber: Weak<dyn Subscriber>) -> Result<()> {
-        let listener = Listener { database: Arc::clone(self), subscriber };
-        start("postgres-listen", move || listener.run())?;
-        let (sender, receiver) = mpsc::channel();
-        if self.changes.set(sender).is_ok() {
-            // It must not keep this from being dropped, and ends with its sender.
-            let database = Arc::downgrade(self);
-            start("postgres-publish", move || publish(&database, &receiver))?;
-        }
-        Ok(())
-    }
-
     /// Returns the numbers of connections in use, idle, and allowed.
     pub(super) fn load(&self) -> [usize; 3] {
         let pools = [&self.reading, &self.writing, &self.health].map(Pool::load);
@@ -273,8 +248,4 @@ impl Reach {
         let cause = cause.source().map(ToString::to_string).unwrap_or_default();
         self.lost = Some(Lost { since, cause, next_try: now + LOST_WAIT });
     }
-}
-
-fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
-    thread::Builder::new().name(name.into()).spawn(work).map(drop).map_err(StorageError::unavailable)
 }

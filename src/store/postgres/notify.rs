@@ -1,7 +1,7 @@
 //! Notifications between instances: those that this one sends, and those that it receives on a separate connection.
 
 use std::collections::HashMap;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
@@ -37,19 +37,33 @@ const CHECK_AFTER: Duration = Duration::from_secs(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Returns the text of a notification that a transaction sends.
-pub(in crate::store) fn announcement(notification: Notification) -> Result<String> {
-    encode(&[notification])
-}
-
 /// Parses the text of a notification. One of a later version may be unreadable.
 fn read(text: &str) -> Vec<Notification> {
     decode(text).unwrap_or_default()
 }
 
+impl Database {
+    /// Starts the threads that send and receive notifications.
+    pub(in crate::store) fn listen(self: &Arc<Self>, subscriber: Weak<dyn Subscriber>) -> Result<()> {
+        let listener = Listener { database: Arc::clone(self), subscriber };
+        start("postgres-listen", move || listener.run())?;
+        let (sender, receiver) = mpsc::channel();
+        if self.changes.set(sender).is_ok() {
+            // It must not keep this from being dropped, and ends with its sender.
+            let database = Arc::downgrade(self);
+            start("postgres-publish", move || publish(&database, &receiver))?;
+        }
+        Ok(())
+    }
+}
+
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
+    thread::Builder::new().name(name.into()).spawn(work).map(drop).map_err(StorageError::unavailable)
+}
+
 /// Sends notifications of changed runs until the sender is dropped. Several changes of a run within a short time become
 /// one.
-pub(super) fn publish(database: &Weak<Database>, changes: &Receiver<(RunId, u64)>) {
+fn publish(database: &Weak<Database>, changes: &Receiver<(RunId, u64)>) {
     while let (Ok(first), Some(database)) = (changes.recv(), database.upgrade()) {
         let mut newest = HashMap::from([first]);
         for (run, epoch) in changes.try_iter() {
@@ -72,13 +86,13 @@ fn send(database: &Database, newest: &HashMap<RunId, u64>) -> Result<()> {
 }
 
 /// Passes notifications on to a subscriber until it is dropped.
-pub(super) struct Listener {
-    pub(super) database: Arc<Database>,
-    pub(super) subscriber: Weak<dyn Subscriber>,
+struct Listener {
+    database: Arc<Database>,
+    subscriber: Weak<dyn Subscriber>,
 }
 
 impl Listener {
-    pub(super) fn run(&self) {
+    fn run(&self) {
         let mut failures = 0;
         while self.subscriber.strong_count() > 0 {
             let error = match self.listen(failures > 0) {
@@ -146,6 +160,6 @@ mod tests {
         assert!(text.len() < 8000, "{}", text.len());
         assert_eq!(read(&text), all);
         all = vec![Notification::Deleted(run)];
-        assert_eq!(read(&announcement(all[0]).unwrap()), all);
+        assert_eq!(read(&encode(&[all[0]]).unwrap()), all);
     }
 }
