@@ -12,7 +12,7 @@ from .throughput import need
 from .world import TRUE_KINDS, World
 
 ROUNDS = 3
-# Searches before the warm ones: enough for deadlines to be learnt and circuits to open.
+# Searches before the warm ones: enough for deadlines to be learned and circuits to open.
 WARM_UP = 6
 BUDGET_SECS = 6
 # The time after a search until the server counts as at rest.
@@ -87,7 +87,7 @@ def row(label, world, searches, cpu):
     wall = statistics.median(search.wall for search in searches)
     print(
         f"  {label:11} {wall:5.2f} s, {ratio:.2f}x the slowest live site; half of the hits after {shares[0]}, 90 % after "
-        f"{shares[1]}; CPU {cpu / len(searches):.2f} s; not asked {searches[-1].count('circuit_open')}, cut by a learnt "
+        f"{shares[1]}; CPU {cpu / len(searches):.2f} s; not asked {searches[-1].count('circuit_open')}, cut by a learned "
         f"deadline {searches[-1].count('learnt_deadline')}, by the budget {searches[-1].count('time_budget')}; "
         f"{summary(world, searches)}",
         flush=True,
@@ -114,7 +114,7 @@ def bench_server(folder, world, flags):
     rest = server.memory_mib("VmRSS")
     for number in range(WARM_UP):
         Search(server, f"benchlearn{number}")
-    # What was learnt is shared within seconds; the figures below start from a stored state.
+    # What was learned is shared within seconds; the figures below start from a stored state.
     warm, cpu = measured(server, lambda: [Search(server, f"benchwarm{number}") for number in range(ROUNDS)])
     row("warm", world, warm, cpu)
     cut, cpu = measured(

@@ -137,7 +137,7 @@ fn draft(api: &Api, searches: &[Value]) -> Result<Draft, Refusal> {
                 variants.extend(its_variants);
             }
             Err(error) => {
-                let (field, message, allowed) = error.told();
+                let (field, message, allowed) = error.parts();
                 draft.invalid.push(InvalidRow { row, line: None, field, message, allowed });
             }
         }

@@ -23,7 +23,7 @@ use crate::runs::batches::BatchMatrix;
 use crate::runs::batches::draft::{Draft, Duplicate, InvalidRow};
 use crate::service::refusal::Refusal;
 
-/// The maximum number of invalid searches and of duplicates that an answer tells.
+/// The maximum number of invalid searches and of duplicates that an answer lists.
 const MOST_TOLD: usize = 100;
 
 /// A batch of searches.
@@ -120,7 +120,7 @@ pub struct BatchPreview {
 ///
 /// Each search is an ordinary run, which is charged when it starts: 1 credit, or 2 for a premium search. Single searches
 /// of all accounts come first, and accounts with batches take turns. Without credits a batch waits until there are some.
-/// If one search is not valid, nothing is accepted, and `detail.rows` tells all that are not. Counts as `search`.
+/// If one search is not valid, nothing is accepted, and `detail.rows` lists all that are not. Counts as `search`.
 ///
 /// The searches are JSON, or CSV in UTF-8 with the columns `type` and `query`. The cells may be separated by `;` or tabs.
 /// One column of queries needs no header if `type` is given. A first line with a cell `query` is the header.
@@ -143,7 +143,7 @@ pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     }
     if !order.draft.invalid.is_empty() {
         let invalid = &order.draft.invalid;
-        return Err(Refusal::invalid_searches(invalid.len(), &told(&order.draft)));
+        return Err(Refusal::invalid_searches(invalid.len(), &invalid_rows(&order.draft)));
     }
     let BatchOrder { draft, name, .. } = order;
     let id = api.services.create_batch(caller, name, &draft, key, &call.origin()?)?;
@@ -167,11 +167,11 @@ fn preview(draft: &Draft, credits_remaining: Option<u64>) -> BatchPreview {
         duplicate_count: count(draft.duplicates.len()),
         duplicates: draft.duplicates.iter().take(MOST_TOLD).copied().collect(),
         invalid_count: count(draft.invalid.len()),
-        invalid: told(draft),
+        invalid: invalid_rows(draft),
     }
 }
 
-fn told(draft: &Draft) -> Vec<InvalidRow> {
+fn invalid_rows(draft: &Draft) -> Vec<InvalidRow> {
     draft.invalid.iter().take(MOST_TOLD).cloned().collect()
 }
 

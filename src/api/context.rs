@@ -108,7 +108,7 @@ impl Call<'_> {
         id.ok_or_else(|| Refusal::no_such(thing))
     }
 
-    /// Answers on a thread of its own, for work that takes long.
+    /// Answers on its own thread, for work that takes long.
     pub(super) fn later(&self, answer: impl FnOnce() -> Result<Reply, Refusal> + Send + 'static) -> Reply {
         let id = self.request_id.clone();
         Reply::Later(Box::new(move || answer().unwrap_or_else(|error| Reply::Now(error.into_response(&id)))))

@@ -57,7 +57,7 @@ pub struct SearchRequest {
     nsfw: Option<bool>,
     /// Ask only third parties, so that no request reaches the searched domain or its name servers.
     passive: Option<bool>,
-    /// Give every check the configured deadline (10 seconds, as configured), even if a shorter one was learnt from the
+    /// Give every check the configured deadline (10 seconds, as configured), even if a shorter one was learned from the
     /// module's earlier answers.
     patient: Option<bool>,
     /// Seconds after which the search ends with the answers that it has, from its start and without its time in the queue.

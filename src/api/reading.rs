@@ -176,7 +176,7 @@ pub struct ExportParameters {
 
 /// Gets a run as a file.
 ///
-/// Contains the results found so far if the run has not ended; `X-Run-Status` and the file name then say so. CSV
+/// Contains the results found so far if the run has not ended; `X-Run-Status` and the file name then show it. CSV
 /// cells never run as formulas in a spreadsheet. A PDF needs a browser, which takes some seconds. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}/export",
     params(ExportParameters),

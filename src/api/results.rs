@@ -43,7 +43,7 @@ pub struct LeadList {
 /// Lists the leads of a run.
 ///
 /// A lead is a pointer from a result to something that could be searched next: a link in a profile, a name on another
-/// platform, an email address. The same username on another site is no lead. `status` tells what became of each. Costs
+/// platform, an email address. The same username on another site is no lead. `status` says what became of each. Costs
 /// no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}/leads",
     responses((status = 200, description = "The leads in the results found so far.", body = LeadList)))]

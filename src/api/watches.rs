@@ -76,7 +76,7 @@ pub struct WatchChangeBody {
     #[serde(default, deserialize_with = "request::list::<_, _, 1, 100>")]
     #[schema(min_items = 1, examples(json!(["removed"])))]
     notify_on: Option<Vec<ChangeKind>>,
-    /// Webhook that gets the events from now on. `null` stands for all webhooks that have subscribed to `watch.changed`.
+    /// Webhook that gets the events from now on. `null` means all webhooks that have subscribed to `watch.changed`.
     #[serde(default, deserialize_with = "new_webhook")]
     webhook_id: Option<Option<WebhookId>>,
     /// `paused` starts no further runs; `active` starts them again. A run that was due meanwhile then starts at once.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `engine` | catalogue, prober, checker and runs, which all commands share that ask sites |
 //! | `services` | what all surfaces and tasks of `serve` and `mcp` need |
-//! | `serve` | runs a server until it is told to stop, and stops it in bounded time |
+//! | `serve` | runs a server until it is asked to stop, and stops it in bounded time |
 //! | `listening` | the public listener and that for metrics and probes |
 //! | `maintenance` | periodic work |
 //! | `feed` | the catalogue feed: fetches it and keeps it |

@@ -1,4 +1,4 @@
-//! Runs a server until it is told to stop, and then stops it in bounded time.
+//! Runs a server until it is asked to stop, and then stops it in bounded time.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::store::{self, Store};
 const FEWEST_THREADS: usize = 196;
 /// Pause between two attempts to open a database.
 const DATABASE_PAUSE: Duration = Duration::from_millis(250);
-/// The part of the drain time that is kept for the answers, after the runs were told to end.
+/// The part of the drain time that is kept for the answers, after the runs were asked to end.
 const ANSWER_RESERVE: Duration = Duration::from_secs(1);
 /// The shortest time for writing answers, also if the runs took the whole drain time.
 const MIN_DRAIN: Duration = Duration::from_millis(100);
@@ -90,7 +90,7 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
     Ok(())
 }
 
-/// Opens the database, and waits for a PostgreSQL server that cannot be reached. Returns `None` if the process is told to
+/// Opens the database, and waits for a PostgreSQL server that cannot be reached. Returns `None` if the process is asked to
 /// stop meanwhile.
 fn open_database(config: &ServeConfig, signals: &mut Signals) -> Result<Option<Arc<Store>>, AppError> {
     let wait = config.engine.time(Time::DatabaseWait);

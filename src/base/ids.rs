@@ -79,7 +79,7 @@ impl RequestId {
         }
     }
 
-    /// Returns the text that stands in headers, bodies and log lines.
+    /// Returns the text for headers, bodies and log lines.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -15,7 +15,7 @@ use super::clock::{Clock, SystemClock, rfc3339_millis};
 /// The form of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// `2026-01-01T00:00:00.000Z [INFO] sightline::…: …`. The id of a request stands before the message, other values
+    /// `2026-01-01T00:00:00.000Z [INFO] sightline::…: …`. The id of a request is before the message, other values
     /// stand behind it as `name=value`.
     #[default]
     Text,

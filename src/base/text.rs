@@ -43,11 +43,11 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|c| if is_hidden(c) { REPLACEMENT } else { c }).collect())
 }
 
-/// The most characters without a width of their own (combining marks, joiners, variation selectors) that may follow one
+/// The most characters without their own width (combining marks, joiners, variation selectors) that may follow one
 /// with a width. It is enough for every living script, and too few to write over neighbouring lines.
 const MOST_ZERO_WIDTH: usize = 4;
 
-/// Returns [`plain`] text for one line of a terminal. At most four characters without a width of their own follow one
+/// Returns [`plain`] text for one line of a terminal. At most four characters without their own width follow one
 /// with a width, and none begins the text; the others are left out.
 pub fn line(text: &str) -> String {
     let (text, mut zero_width_left) = (plain(text), 0);

@@ -10,7 +10,7 @@ const SMALL_STACK_BYTES: usize = 64 * 1024;
 
 /// Threads that wait until this value is dropped. Others can be started in their place afterwards.
 ///
-/// They are started, since no single limit tells how many can be: a user's processes (`ulimit -u`), a control group's
+/// They are started, since no single limit says how many can be: a user's processes (`ulimit -u`), a control group's
 /// and the whole system's tasks, and memory all count.
 pub struct Reserve {
     is_over: Arc<AtomicBool>,

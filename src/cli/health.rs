@@ -17,7 +17,7 @@ use crate::base::clock::rfc3339_millis;
 use crate::base::storage::StorageError;
 use crate::config::StorageConfig;
 use crate::model::audit::Origin;
-use crate::model::health::{BreakerState, Learnt};
+use crate::model::health::{BreakerState, Learned};
 use crate::model::tally::Tally;
 use crate::store::Store;
 
@@ -63,19 +63,19 @@ Examples:
 pub(crate) struct Kinds {
     /// Only what is of this kind (repeatable)
     #[arg(long = "kind", value_name = "KIND", value_parser = kind_name())]
-    kinds: Vec<Learnt>,
+    kinds: Vec<Learned>,
 }
 
 impl Kinds {
     /// Returns the chosen kinds, or all of them if none is chosen.
-    fn chosen(&self) -> impl Iterator<Item = Learnt> {
-        Learnt::ALL.into_iter().filter(|kind| self.kinds.is_empty() || self.kinds.contains(kind))
+    fn chosen(&self) -> impl Iterator<Item = Learned> {
+        Learned::ALL.into_iter().filter(|kind| self.kinds.is_empty() || self.kinds.contains(kind))
     }
 }
 
-fn kind_name() -> impl TypedValueParser<Value = Learnt> {
-    let names = PossibleValuesParser::new(Learnt::ALL.map(Learnt::as_str));
-    names.try_map(|name| Learnt::from_name(&name).ok_or("not a kind"))
+fn kind_name() -> impl TypedValueParser<Value = Learned> {
+    let names = PossibleValuesParser::new(Learned::ALL.map(Learned::as_str));
+    names.try_map(|name| Learned::from_name(&name).ok_or("not a kind"))
 }
 
 pub(crate) fn run(action: &HealthAction, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -114,8 +114,8 @@ fn write_health(kinds: &Kinds, list: &ListArgs, out: &mut dyn Write) -> Result<(
         for kind in kinds.chosen() {
             for simulated in [false, true] {
                 rows.extend(match kind {
-                    Learnt::Deadline => stored(&store, kind, simulated, deadline)?,
-                    Learnt::Host | Learnt::Quarantine => stored(&store, kind, simulated, opening)?,
+                    Learned::Deadline => stored(&store, kind, simulated, deadline)?,
+                    Learned::Host | Learned::Quarantine => stored(&store, kind, simulated, opening)?,
                 });
             }
         }
@@ -126,11 +126,11 @@ fn write_health(kinds: &Kinds, list: &ListArgs, out: &mut dyn Write) -> Result<(
 /// Returns what the store has of a kind, as far as `members` returns something to list.
 fn stored<T: Default + Serialize + DeserializeOwned>(
     store: &Store,
-    kind: Learnt,
+    kind: Learned,
     simulated: bool,
     members: fn(&T) -> Option<Value>,
 ) -> Result<Vec<Value>, StorageError> {
-    let rows = store.share_learnt(kind, simulated, Timestamp::UNIX_EPOCH, &[], |older: T, _| older)?;
+    let rows = store.share_learned(kind, simulated, Timestamp::UNIX_EPOCH, &[], |older: T, _| older)?;
     let rows = rows.into_iter().filter_map(|(name, _, value)| {
         let mut row = json!({ "kind": kind.as_str(), "name": name, "simulated": simulated });
         row.as_object_mut()?.extend(members(&value)?.as_object()?.clone());

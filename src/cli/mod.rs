@@ -21,7 +21,7 @@
 //! | `table` | prints lists: tables for people, or JSON |
 //! | `exit` | exit codes and errors, Ctrl-C |
 //!
-//! To add a command: write an args struct with its help and examples in a file of its own, and add a variant
+//! To add a command: write an args struct with its help and examples in its own file, and add a variant
 //! of `Action` and a row in `src/manual/command-line.md`.
 
 mod account;

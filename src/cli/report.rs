@@ -119,7 +119,7 @@ fn read_text(path: &Path) -> io::Result<String> {
 }
 
 impl SavedReport {
-    /// Reads a report. `-` stands for standard input.
+    /// Reads a report. `-` means standard input.
     ///
     /// # Errors
     /// Fails if the file cannot be read, is too large, or is not such a report. The message says where.

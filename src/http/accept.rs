@@ -112,7 +112,7 @@ impl Acceptor {
                 replaced = Some(Instant::now());
                 match self.receive_on(listener) {
                     Ok(next) => {
-                        // A loop that panicked did not say so. Its receiving thread ends when nothing more comes.
+                        // Nothing marks a loop that panicked. Its receiving thread ends when nothing more comes.
                         has_ended.store(true, Ordering::Release);
                         (has_ended, answered, patience) = (next, Instant::now(), patience * 2);
                         self.shared.lanes.rebuilds.fetch_add(1, Ordering::Relaxed);

@@ -4,9 +4,9 @@
 //! layer uses a type of tiny_http. It is used plainly, and behind a reverse proxy.
 //!
 //! # The way of a request
-//! 1. tiny_http accepts the connection and reads the head on a thread of its own.
+//! 1. tiny_http accepts the connection and reads the head on its own thread.
 //! 2. The receiving thread takes the request from tiny_http's queue, checks its head and hands it on (`accept`).
-//! 3. A body that did not come with the head is read on a thread of its own. A request worker calls the handler and
+//! 3. A body that did not come with the head is read on its own thread. A request worker calls the handler and
 //!    writes the answer. Waits, streams and large answers get threads of their own (`exchange`).
 //!
 //! # Faults of tiny_http
@@ -24,7 +24,7 @@
 //! - A connection cannot be closed. It ends when its client closes it, which `Connection: close` asks for, or when the
 //!   client sends nothing for the idle timeout.
 //! - The peers of a Unix socket have no address, so such a socket is not served: the connections whose further requests
-//!   must not be served could not be told apart.
+//!   must not be served could not be distinguished.
 
 mod accept;
 mod config;

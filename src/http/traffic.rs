@@ -9,7 +9,7 @@ use super::request::Request;
 use crate::base::count::{ActiveCount, DurationHistogram, HistogramSnapshot};
 use crate::base::ids::AccountId;
 
-/// The methods with their own label. The last entry stands for all others.
+/// The methods with their own label. The last entry is for all others.
 const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"];
 
 /// The counts since the start.

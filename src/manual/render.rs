@@ -1,7 +1,7 @@
 //! Markdown as HTML.
 //!
 //! Raw HTML in a page is left out, so that a page never contains a script. Links between pages lose `.md`: a page
-//! stands at the same address without it. Headings get the ids that GitHub gives them, so that a link to a heading
+//! is at the same address without it. Headings get the ids that GitHub gives them, so that a link to a heading
 //! works in both places.
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
@@ -16,7 +16,7 @@ pub(super) fn events(markdown: &str) -> Parser<'_> {
 pub fn render(markdown: &str, page: &str, picture_address: impl Fn(&str) -> String) -> String {
     let mut ids = Ids::default();
     let mut rendered: Vec<Event<'_>> = Vec::new();
-    // Where the open heading stands in `rendered`, and its text so far.
+    // The place of the open heading in `rendered`, and its text so far.
     let mut heading: Option<(usize, String)> = None;
     for event in events(markdown) {
         match event {

@@ -99,7 +99,7 @@ words! {
         RoleChanged = "account.role_changed",
         /// A link was created with which the owner of an account sets the password.
         LinkMade = "account.link_made",
-        /// A password was set or changed. The detail tells whether a link was used.
+        /// A password was set or changed. The detail says whether a link was used.
         PasswordSet = "account.password_set",
         /// A user signed in. The object is the session.
         SignedIn = "session.started",
@@ -119,7 +119,7 @@ words! {
         RunDeleted = "run.deleted",
         /// Old runs were removed. The details are their number and the moment before which they had ended.
         RunsSwept = "runs.swept",
-        /// What was learnt about a host or a module, or about all, was forgotten by an operator. The details are the kind,
+        /// What was learned about a host or a module, or about all, was forgotten by an operator. The details are the kind,
         /// and the name or the number.
         HealthReset = "health.reset",
         /// A webhook was created. The detail is the number of its events.

@@ -23,7 +23,7 @@ words! {
         Stopped = "stopped",
         /// The host had asked for a pause, or the module's checks for the day were used up.
         Limits = "limits",
-        /// The deadline passed that was learnt from the module's earlier answers.
+        /// The deadline passed that was learned from the module's earlier answers.
         LearntDeadline = "learnt_deadline",
         /// The time budget of the search ended.
         TimeBudget = "time_budget",
@@ -77,7 +77,7 @@ pub struct Coverage {
     /// Modules that were not asked because their host had asked for a pause, or because their checks of the day were
     /// used up: a part of `rate_limited` and `skipped`.
     limited: u32,
-    /// Modules without an answer by the deadline that was learnt from their earlier answers: a part of `timeout`.
+    /// Modules without an answer by the deadline that was learned from their earlier answers: a part of `timeout`.
     cut_by_learnt_deadline: u32,
     /// Modules without an answer by the end of the search's time budget: a part of `timeout`.
     cut_by_time_budget: u32,
@@ -160,7 +160,7 @@ impl Coverage {
     }
 
     /// Returns a text about the modules that were cut, such as `9 not asked: down since 2026-05-06 14:05 UTC; 3 cut
-    /// short: learnt deadline`. Returns `None` if there are none.
+    /// short: learned deadline`. Returns `None` if there are none.
     pub fn cuts_text(&self) -> Option<String> {
         let counts = Cut::ALL.map(|cut| (cut, *{ *self }.cut(cut)));
         let counted = counts.into_iter().filter(|(_, count)| *count > 0);
@@ -189,6 +189,7 @@ impl Coverage {
             (Cut::Down, Some(since)) => format!("down since {}", since.strftime("%Y-%m-%d %H:%M UTC")),
             (Cut::Quarantine, _) => "in quarantine".to_owned(),
             (Cut::GivenUp, _) => "stopped".to_owned(),
+            (Cut::LearntDeadline, _) => "learned deadline".to_owned(),
             (cut, _) => cut.as_str().replace('_', " "),
         };
         format!("{count} {}: {why}", if cut.is_not_asked() { "not asked" } else { "cut short" })
@@ -284,7 +285,7 @@ mod tests {
             coverage.add(outcome, cut, None);
         }
         let text = "2 not asked: down since 2026-05-06 14:05 UTC; 1 not asked: in quarantine; \
-                    1 not asked: stopped; 1 not asked: limits; 1 cut short: learnt deadline; \
+                    1 not asked: stopped; 1 not asked: limits; 1 cut short: learned deadline; \
                     1 cut short: time budget; 1 cut short: stopped";
         assert_eq!(coverage.cuts_text().as_deref(), Some(text));
         let json = serde_json::to_value(coverage).unwrap();

@@ -1,4 +1,4 @@
-//! What searches have learnt about hosts and modules, as instances share it.
+//! What searches have learned about hosts and modules, as instances share it.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::modules::control_check::{ControlAnswer, Direction};
 use crate::modules::outcome::{OpenCircuit, Outcome};
 
 words! {
-    /// What is learnt from searches, shared by instances, and can be reset.
+    /// What is learned from searches, shared by instances, and can be reset.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub enum Learnt {
+    pub enum Learned {
         /// The hosts that are down: their circuits.
         Host = "host",
         /// The modules in quarantine.

@@ -305,7 +305,7 @@ pub type Thumbnails = BTreeMap<u32, Vec<u8>>;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct RunOptions {
-    /// Present only if true: every check had the configured deadline, and no deadline that was learnt.
+    /// Present only if true: every check had the configured deadline, and no deadline that was learned.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub patient: bool,
     /// Present only if it was given: seconds after which the search ends with the answers that it has.

@@ -146,7 +146,7 @@ impl Idempotency {
     }
 }
 
-/// The result of starting a run, or of creating a batch, whose id stands in place of that of a run.
+/// The result of starting a run, or of creating a batch, whose id is given instead of that of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Started {
     /// It was created, and a run was charged.

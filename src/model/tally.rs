@@ -30,7 +30,7 @@ const KEPT_DURATIONS: f64 = 0.98;
 /// The weight below which a weight counts as zero.
 const NOTHING: f64 = 1e-9;
 
-/// The number of checks without which no deadline is learnt: conclusive answers, or waits in vain.
+/// The number of checks without which no deadline is learned: conclusive answers, or waits in vain.
 const ENOUGH: usize = 5;
 
 /// The age in hours, 30 days, above which checks do not count.
@@ -39,7 +39,7 @@ pub const FORGOTTEN_HOURS: i64 = 30 * 24;
 /// The share of durations that do not exceed the one on which the deadline depends.
 const SHARE: f64 = 0.99;
 
-/// The shortest deadline that is learnt.
+/// The shortest deadline that is learned.
 const SHORTEST: Duration = Duration::from_secs(2);
 
 /// The time that is added to a multiple of the duration of slow answers.

@@ -25,7 +25,7 @@ use super::terms::{Access, Denial, Terms};
 
 /// The least time that a check waits until it may read its answers, even if its deadline is nearer.
 const LEAST_READING_TIME: Duration = Duration::from_secs(2);
-/// The shortest time for an answer whose lack says something about the host. A part of the shortest learnt deadline,
+/// The shortest time for an answer whose lack says something about the host. A part of the shortest learned deadline,
 /// two seconds, has passed when a request begins.
 const FAIR_TIME: Duration = Duration::from_millis(1500);
 
@@ -143,7 +143,7 @@ impl<'c> ActiveCheck<'c> {
         let Report { outcome, reason, evidence, .. } = &mut *self.report;
         (*outcome, *reason) = (source.verdict.outcome, source.verdict.reason);
         evidence.matcher.clone_from(&source.verdict.matcher);
-        // Without an answer of its own, the source shows the last one of those before it.
+        // Without its own answer, the source shows the last one of those before it.
         if let Some(last) = source.answers.iter().flatten().next_back() {
             evidence.http_status = Some(last.status);
             evidence.final_host = last.final_url.host_str().map(str::to_owned);

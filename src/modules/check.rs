@@ -69,7 +69,7 @@ impl Checker {
         if verdict != ControlVerdict::Passed || !self.reserve(terms) {
             return trial;
         }
-        // The control check is no part of the learnt deadline.
+        // The control check is no part of the learned deadline.
         let answer_by = terms.deadline.min(terms.answer_by + began.elapsed());
         let mut report = self.check_query(module, query, Terms { answer_by, ..terms });
         report.evidence.requests += trial.evidence.requests;

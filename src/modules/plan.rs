@@ -172,7 +172,7 @@ type Kind = fn(String) -> Mark;
 
 /// Returns the mark of a page on which this rule holds. `filled` fills a template.
 pub(super) fn mark(rule: &Matcher, filled: impl Fn(&Template) -> Option<String>) -> Option<Mark> {
-    // An element that all pages have tells nothing.
+    // An element that all pages have says nothing.
     let is_telling =
         |css: &&CssRule| css.exists && !["title", "head", "body", "html", "*"].contains(&css.select.trim());
     if let Some(css) = rule.css.iter().find(is_telling) {

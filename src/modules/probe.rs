@@ -149,7 +149,7 @@ pub enum ProbeError {
     /// The host's name does not resolve.
     Dns(String),
     /// The address is private, loopback, link-local, multicast or otherwise forbidden. Callers get the
-    /// reason of a name that does not resolve; the log tells the operator.
+    /// reason of a name that does not resolve; the log has the cause.
     ForbiddenAddress,
     /// The connection failed, or broke before the answer's head. One retry makes sense.
     Connect(String),

@@ -47,7 +47,7 @@ words! {
         TimeBudget = "time_budget",
         /// The owner stopped the search.
         Stopped = "stopped",
-        /// The deadline passed that was learnt from the earlier answers of the module. The site may have become slower.
+        /// The deadline passed that was learned from the earlier answers of the module. The site may have become slower.
         LearntDeadline = "learnt_deadline",
         /// The deadline of the check passed before it ended.
         Deadline = "deadline",

@@ -13,7 +13,7 @@ pub const CONTROL_TIME: Duration = Duration::from_secs(3);
 /// The least time for a control check in a browser, which has to draw the page and may need a new session.
 pub const BROWSER_CONTROL_TIME: Duration = Duration::from_secs(8);
 
-/// The shortest time for a request whose timeout tells other checks something about the site. A timeout
+/// The shortest time for a request whose timeout says something about the site to other checks. A timeout
 /// after less time is not cached.
 pub(super) const FAIR_TRY: Duration = Duration::from_secs(2);
 
@@ -87,7 +87,7 @@ impl HostAccess for AnyHost {
 pub struct Terms<'t> {
     /// The time at which the check was started. A control check that was made after it confirms a hit.
     pub since: Instant,
-    /// The time by which the check must have the answers to its own probes: the learnt deadline, or the deadline.
+    /// The time by which the check must have the answers to its own probes: the learned deadline, or the deadline.
     pub answer_by: Instant,
     /// The time by which the check must have read its answers, and have any further pages.
     pub deadline: Instant,

@@ -96,7 +96,7 @@ pub(crate) fn holds_name(text: &str, name: &str) -> bool {
 }
 
 /// Returns whether `word` is in `text`, in any case, without a character next to it for which `is_part` returns `true`.
-/// `is_part` is also told whether the character is before the word.
+/// The second argument of `is_part` is whether the character is before the word.
 pub(crate) fn holds_word(text: &str, word: &str, is_part: impl Fn(char, bool) -> bool) -> bool {
     let (text, word) = (text.to_lowercase(), word.to_lowercase());
     let is_whole = |(start, found): (usize, &str)| {

@@ -171,7 +171,7 @@ mod tests {
         drop(one);
         assert!(drivers.take_wake_up());
         drop(other);
-        assert!(!drivers.take_wake_up(), "it is told once");
+        assert!(!drivers.take_wake_up(), "it is given once");
     }
 
     #[test]

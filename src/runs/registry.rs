@@ -183,7 +183,7 @@ impl Registry {
             }
             Notification::Disconnected => {
                 self.is_disconnected.store(true, Ordering::Relaxed);
-                // Whether notes are changed is not told from now on.
+                // From now on, nothing says whether notes are changed.
                 self.live.read().values().for_each(|run| run.note_annotated());
                 // Runs may be deleted without a notification, but the store has them.
                 self.sweep();

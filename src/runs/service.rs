@@ -105,7 +105,7 @@ pub struct Runs {
     pub families: FamilyService,
     pub(super) context: Arc<RunContext>,
     pub(super) registry: Arc<Registry>,
-    /// The times at which the periodic tasks are due that start runs, share what was learnt, and remove keys.
+    /// The times at which the periodic tasks are due that start runs, share what was learned, and remove keys.
     due: Mutex<[Instant; 3]>,
     /// The maximum number of waiting runs.
     pub(super) max_waiting: usize,
@@ -239,7 +239,7 @@ pub enum StartError {
     NoBrowser,
     /// The store has refused it, or would refuse it because its queue is full. Nothing was charged.
     Refused(Refused),
-    /// The store failed. Nothing was charged as far as is known.
+    /// The store failed. Nothing is known to be charged.
     Storage(StorageError),
 }
 
@@ -251,7 +251,7 @@ const EXPIRE_KEYS_EVERY: Duration = Duration::from_secs(60 * 60);
 /// The time after which what is still unconfirmed is undone. A database server that was suspended may commit an earlier
 /// transaction after it answers again; by then idle transactions (30 s), locks and statements have timed out.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(60);
-/// The interval at which what was learnt is stored, and what others have learnt is read.
+/// The interval at which what was learned is stored, and what others have learned is read.
 const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
 
 fn is_due(moment: &mut Instant, every: Duration) -> bool {
@@ -321,7 +321,7 @@ impl Runs {
     }
 
     /// Saves and stops all runs and releases them, so that this or another instance can resume them at once.
-    /// Stores what was learnt, and wakes readers and waiting threads. Waits until the given moment at most.
+    /// Stores what was learned, and wakes readers and waiting threads. Waits until the given moment at most.
     pub fn shut_down(&self, until: Instant) {
         self.context.drivers.shut_down();
         self.registry.stop_all();

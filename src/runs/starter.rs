@@ -129,7 +129,7 @@ impl Runs {
     }
 
     fn new_run(&self, request: StartRequest, modules: Vec<String>, owner: Option<InstanceId>) -> NewRun {
-        // The number of runs that leads start has a limit of its own.
+        // The number of runs that leads start has its own limit.
         let may_be_full = owner.is_none()
             && request.cause.member().is_none()
             && self.context.drivers.waiting() + UNSEEN_STARTS >= self.max_waiting;

@@ -166,7 +166,7 @@ impl PeoplePage {
             |modules: &[String]| group.named(modules).into_iter().map(|it| it.address).collect::<Vec<_>>();
         let sites: Vec<String> = account.sites.iter().map(|site| format!("https://{site}/")).collect();
         let (own, verified) = (account.named(), addresses(&account.verified));
-        // What the module does not read from a field of its own is in the bio.
+        // What the module does not read from its own field is in the bio.
         let mut links = addresses(&account.links);
         links.extend((0..account.strangers).map(|number| format!("https://codeberg.org/nobody{number}")));
         links.extend(verified.iter().filter(|_| !lists && !reads("verified_links")).cloned());

@@ -193,7 +193,7 @@ impl Refusal {
     }
 
     /// Returns the field, the mistake and what is allowed, for an answer about several mistakes.
-    pub fn told(self) -> (String, String, String) {
+    pub fn parts(self) -> (String, String, String) {
         let Parts { message, facts, .. } = *self.0;
         let facts = Value::Object(facts);
         let allowed = match &facts["allowed"] {

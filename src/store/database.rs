@@ -42,7 +42,7 @@ pub struct StoreLoad {
     pub idle: usize,
     /// The maximum number of connections.
     pub max: usize,
-    /// Whether the database is unavailable as far as is known, or a write was refused lately.
+    /// Whether the database is known to be unavailable, or a write was refused lately.
     pub is_unavailable: bool,
 }
 
@@ -80,7 +80,7 @@ impl Store {
         StoreLoad { used, idle, max, is_unavailable: is_impaired || self.outage.has_refused_write() }
     }
 
-    /// Checks that the database answers, that keys can be read and, as far as is known, that writes are accepted. Nothing
+    /// Checks that the database answers, that keys can be read and that no write is known to be refused. Nothing
     /// is written unless a write was refused before.
     ///
     /// # Errors
@@ -186,7 +186,7 @@ impl Store {
         })
     }
 
-    /// Runs one statement that writes, in a transaction of its own. Returns the rows that it returns.
+    /// Runs one statement that writes, in its own transaction. Returns the rows that it returns.
     pub(super) fn change(
         &self,
         operation: impl Into<Operation>,

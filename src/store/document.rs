@@ -29,7 +29,7 @@ pub(super) fn encode_ids(ids: impl IntoIterator<Item = Uuid>) -> Result<String> 
     encode(&ids.into_iter().map(|id| [id]).collect::<Vec<_>>())
 }
 
-/// Decodes JSON text. The error tells the position, and nothing of the text.
+/// Decodes JSON text. The error has the position, and nothing of the text.
 pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T> {
     let unreadable =
         |line, column| format!("a stored document is unreadable at line {line}, column {column}");

@@ -63,7 +63,7 @@ impl Outage {
         self.0.lock().refused_write.is_some()
     }
 
-    /// Checks, for a health check, whether writes are accepted as far as is known. A refused write counts for
+    /// Checks, for a health check, whether writes are known to be accepted. A refused write counts for
     /// [`REFUSED_WRITE_COUNTS`]; after that time, a `trial` decides.
     pub(super) fn check(&self, trial: impl FnOnce() -> Result<(), StorageError>) -> Result<()> {
         let Some(refused_at) = self.0.lock().refused_write else { return Ok(()) };

@@ -13,7 +13,7 @@
 //! | `uuid(TEXT)`, `decode(TEXT, 'hex')` | functions of this program | built in |
 //! | `greatest`, `least`, `strpos`, `lower`, `date_trunc` | functions of this program | built in |
 //!
-//! `{NAME}` stands for a piece that several statements share: see [`fragments`](super::queries::fragments).
+//! `{NAME}` means a piece that several statements share: see [`fragments`](super::queries::fragments).
 //!
 //! Several rows are written by one statement, which takes them as one parameter: an array in JSON.
 

@@ -126,7 +126,7 @@ fn checks_without_a_descriptor_are_skipped_and_do_not_count_for_health() {
     assert_eq!(ended.iter().filter(|(status, _)| status == "hit").count(), SITES - skipped, "{ended:?}");
     let is_charged = run["status"] == "completed";
     assert_eq!(is_charged, skipped < SITES, "{run}");
-    assert_eq!(checks() - before, (SITES - skipped) as i64, "nothing was learnt of the others");
+    assert_eq!(checks() - before, (SITES - skipped) as i64, "nothing was learned of the others");
     all_hit("carol");
     assert_eq!(server.log().matches(SKIPPED).count(), 1);
 }

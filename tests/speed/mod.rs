@@ -8,7 +8,7 @@ mod failures;
 mod fairness;
 mod hosts;
 mod in_vain;
-mod learnt;
+mod learned;
 mod quarantine;
 mod resets;
 mod resolver;

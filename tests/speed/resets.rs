@@ -1,4 +1,4 @@
-//! An operator resets circuits, learnt deadlines and quarantines, and every instance follows.
+//! An operator resets circuits, learned deadlines and quarantines, and every instance follows.
 
 use super::circuits::{DOWN, free_port};
 use super::quarantine::{QUARANTINED, put_in_quarantine};
@@ -10,7 +10,7 @@ const RESET: &str = "/app/operator/health/reset";
 
 /// Returns instances that ask `up`, which answers at once, `down`, whose host refuses connections, and `stale`, which fails
 /// its control check.
-fn learnt(site: &Site, database: &TestDatabase) -> Vec<Server> {
+fn learned(site: &Site, database: &TestDatabase) -> Vec<Server> {
     let [up, down] = circuits::modules(site, free_port());
     let [_, stale] = quarantine::modules(site);
     let times =
@@ -29,7 +29,7 @@ fn learnt(site: &Site, database: &TestDatabase) -> Vec<Server> {
     servers
 }
 
-/// Returns the learnt deadline of `up` in seconds. It is two seconds, and longer after a slow answer on a busy machine.
+/// Returns the learned deadline of `up` in seconds. It is two seconds, and longer after a slow answer on a busy machine.
 fn learnt_deadline(server: &Server) -> Option<f64> {
     health(server, "up")["deadline_ms"].as_u64().map(|millis| millis as f64 / 1000.0)
 }
@@ -46,7 +46,7 @@ fn has_open_circuit(server: &Server) -> bool {
 fn a_reset_from_the_command_line_reaches_every_instance() {
     for database in databases() {
         let site = Site::start();
-        let servers = learnt(&site, &database);
+        let servers = learned(&site, &database);
         let cli = |arguments: &[&str]| servers[0].cli(arguments);
         let deadline = learnt_deadline(&servers[0]).unwrap();
         let listed = json!({
@@ -83,7 +83,7 @@ fn a_reset_from_the_command_line_reaches_every_instance() {
         assert_eq!(
             cli(&["health", "reset", "--all"]),
             "quarantine stale\ndeadline stale\n",
-            "nothing else was learnt"
+            "nothing else was learned"
         );
         let audit = cli(&["audit"]);
         assert!(audit.contains("health.reset"), "{audit}");
@@ -91,11 +91,11 @@ fn a_reset_from_the_command_line_reaches_every_instance() {
 }
 
 #[test]
-fn an_operator_sees_and_resets_what_was_learnt_in_the_web_app() {
+fn an_operator_sees_and_resets_what_was_learned_in_the_web_app() {
     const PAGE: &str = "/app/operator";
     for database in databases() {
         let site = Site::start();
-        let servers = learnt(&site, &database);
+        let servers = learned(&site, &database);
         let ann = Person::signed_in(&servers[0], "ann@example.org", "pro");
         servers[0].cli(&["account", "set-role", "--email", "ann@example.org", "--role", "operator"]);
 
@@ -108,8 +108,8 @@ fn an_operator_sees_and_resets_what_was_learnt_in_the_web_app() {
         );
         assert!(page.contains("1 of 3 modules have a deadline"), "{page}");
         assert!(page.contains("the configured deadline of 60.0 s"), "{page}");
-        let learnt = format!("<td class=\"num\">{:.1} s</td>", learnt_deadline(&servers[0]).unwrap());
-        assert!(page.contains(&learnt), "{page}");
+        let learned = format!("<td class=\"num\">{:.1} s</td>", learnt_deadline(&servers[0]).unwrap());
+        assert!(page.contains(&learned), "{page}");
         assert_eq!(ann.post(PAGE, RESET, &[("kind", "everything")]).status, 404);
         assert!(has_learnt_deadline(&servers[0]) && has_open_circuit(&servers[0]));
 

@@ -43,8 +43,8 @@ fn every_view_says_which_modules_were_cut_and_why() {
             site.answer_one(200);
             server.finished(&run);
         }
-        let learnt = health(&server, "slow")["deadline_ms"].as_u64().unwrap();
-        let run = start(&server, "bob", &[], Some(learnt / 1000 + 8));
+        let learned = health(&server, "slow")["deadline_ms"].as_u64().unwrap();
+        let run = start(&server, "bob", &[], Some(learned / 1000 + 8));
         let (broken, run_ended) = ended(&server, &run, "down");
         let (lying, _) = ended(&server, &run, "lies");
         let coverage = &run_ended["coverage"];
@@ -72,7 +72,7 @@ fn every_view_says_which_modules_were_cut_and_why() {
 
         let since = coverage["down_since"].as_str().unwrap()[..16].replace('T', " ");
         let cuts = format!(
-            "1 not asked: down since {since} UTC; 1 not asked: in quarantine; 1 cut short: learnt deadline; \
+            "1 not asked: down since {since} UTC; 1 not asked: in quarantine; 1 cut short: learned deadline; \
              1 cut short: time budget."
         );
         let report = server.get(&format!("/v1/searches/{run}/export?format=html"));
@@ -95,7 +95,7 @@ fn every_view_says_which_modules_were_cut_and_why() {
         for figure in ["sightline_circuits_open", QUARANTINED] {
             eventually("what was stored is read", || server.figure(figure) == 1.0);
         }
-        let again = start(&server, "dave", &[], Some(learnt / 1000 + 8));
+        let again = start(&server, "dave", &[], Some(learned / 1000 + 8));
         assert_eq!(ended(&server, &again, "down").0["reason"], "circuit_open", "{}", database.name);
         assert_eq!(ended(&server, &again, "lies").0["reason"], "quarantined", "{}", database.name);
     }

@@ -1,4 +1,4 @@
-//! What was learnt from searches: tallies are added up, the latest change of a breaker is valid, and the checks of a day
+//! What was learned from searches: tallies are added up, the latest change of a breaker is valid, and the checks of a day
 //! are counted over all processes.
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::{Timestamp, ToSpan};
 use serde_json::json;
 use sightline::model::audit::{AuditFilter, Origin};
-use sightline::model::health::{BreakerState, Cause, FailedControl, Learnt, Opening};
+use sightline::model::health::{BreakerState, Cause, FailedControl, Learned, Opening};
 use sightline::model::tally::Tally;
 use sightline::modules::control_check::{ControlAnswer, Direction};
 use sightline::modules::outcome::Outcome;
@@ -36,7 +36,8 @@ fn of(tallies: Vec<(&str, Tally)>) -> Tallies {
 /// Adds tallies, and returns all of them, sorted by name.
 fn share(store: &Store, simulated: bool, tallies: &[(Arc<str>, Tally)]) -> Tallies {
     let add = |older: Tally, newer: &Tally| older.then(newer);
-    let rows = store.share_learnt(Learnt::Deadline, simulated, Timestamp::UNIX_EPOCH, tallies, add).unwrap();
+    let rows =
+        store.share_learned(Learned::Deadline, simulated, Timestamp::UNIX_EPOCH, tallies, add).unwrap();
     rows.into_iter().map(|(name, _, tally)| (name, tally)).collect()
 }
 
@@ -51,7 +52,7 @@ on_both! {
     fn only_what_has_changed_is_read_again(f) {
         let read = |since, changed: &[_]| {
             let add = |older: Tally, newer: &Tally| older.then(newer);
-            f.store.share_learnt(Learnt::Deadline, false, since, changed, add).unwrap()
+            f.store.share_learned(Learned::Deadline, false, since, changed, add).unwrap()
         };
         share(&f.store, false, &of(vec![("a", checks(Outcome::Hit, 1, 1)), ("b", checks(Outcome::Hit, 1, 1))]));
         f.shift("learnt", "changed_at", -120, "WHERE name = 'a'");
@@ -74,13 +75,13 @@ on_both! {
             let stored = share(&f.store, simulated, &[]);
             stored.iter().map(|(_, it)| (it.deadline(moment(9), LONGEST), without(it))).collect()
         };
-        let learnt = of(vec![("a", checks(Outcome::Hit, 5, 1)), ("b", checks(Outcome::Miss, 6, 2))]);
-        share(&f.store, false, &learnt);
-        share(&f.store, true, &learnt);
+        let learned = of(vec![("a", checks(Outcome::Hit, 5, 1)), ("b", checks(Outcome::Miss, 6, 2))]);
+        share(&f.store, false, &learned);
+        share(&f.store, true, &learned);
         let before = deadlines(false);
         assert!(before.iter().all(|(deadline, _)| deadline.is_some()), "{before:?}");
 
-        let reset = |module| f.store.reset(Learnt::Deadline, module, moment(10), &Origin::CLI).unwrap();
+        let reset = |module| f.store.reset(Learned::Deadline, module, moment(10), &Origin::CLI).unwrap();
         assert_eq!(reset(Some("c")), [""; 0]);
         assert_eq!(reset(Some("a")), ["a"]);
         for simulated in [false, true] {
@@ -106,7 +107,7 @@ on_both! {
             before: Some(ControlAnswer::default()),
             entry: "0123456789abcdef".to_owned(),
         };
-        let causes = [(Learnt::Host, Cause::Check(Outcome::Timeout)), (Learnt::Quarantine, Cause::Control(control))];
+        let causes = [(Learned::Host, Cause::Check(Outcome::Timeout)), (Learned::Quarantine, Cause::Control(control))];
         for (kind, cause) in causes {
             let row = |name: &str, second, failures| (Arc::from(name), BreakerState {
                 changed_at: moment(second),
@@ -119,7 +120,7 @@ on_both! {
                 }),
             });
             let share_on = |store: &Store, simulated, changed: &[_]| -> Vec<(Arc<str>, BreakerState)> {
-                let rows = store.share_learnt(kind, simulated, Timestamp::UNIX_EPOCH, changed, BreakerState::later).unwrap();
+                let rows = store.share_learned(kind, simulated, Timestamp::UNIX_EPOCH, changed, BreakerState::later).unwrap();
                 rows.into_iter().map(|(name, _, state)| (name, state)).collect()
             };
             let share = |simulated, changed: &[_]| share_on(&f.store, simulated, changed);
@@ -153,11 +154,11 @@ on_both! {
     }
 
     fn processes_that_write_at_once_lose_nothing_and_do_not_block_each_other(f) {
-        let learnt: Tallies =
+        let learned: Tallies =
             (0..50).map(|number| (Arc::from(format!("m{number:02}")), checks(Outcome::Miss, 1, 1))).collect();
         let add = |older: Tally, newer: &Tally| older.then(newer);
         for _ in 0..10 {
-            f.race(8, |store| store.share_learnt(Learnt::Deadline, false, Timestamp::UNIX_EPOCH, &learnt, add));
+            f.race(8, |store| store.share_learned(Learned::Deadline, false, Timestamp::UNIX_EPOCH, &learned, add));
         }
         let all = share(&f.store, false, &[]);
         assert_eq!(all.len(), 50);

@@ -12,7 +12,7 @@ use sightline::model::audit::{Action, Actor, AuditFilter};
 use sightline::model::batch::{Counts, RowState};
 use sightline::model::credits::Cycle;
 use sightline::model::drive::Write;
-use sightline::model::health::{BreakerState, Cause, Learnt};
+use sightline::model::health::{BreakerState, Cause, Learned};
 use sightline::model::page::ListFilter;
 use sightline::model::run::{RunSummary, Status};
 use sightline::model::tally::Tally;
@@ -163,7 +163,7 @@ fn runs_are_whole(store: &Store) {
 
 fn the_rest_is_whole(store: &Store) {
     let owner: AccountId = id("0a");
-    what_was_learnt_is_whole(store);
+    what_was_learned_is_whole(store);
     let webhook: WebhookId = id("3b");
     assert_eq!(store.webhooks(owner).unwrap()[0].url, "https://hooks.example/in");
     assert_eq!(store.deliveries(owner, webhook, None, 10).unwrap().unwrap()[0].attempts, 1);
@@ -189,7 +189,7 @@ fn the_rest_is_whole(store: &Store) {
     );
 }
 
-/// Adds a quarantine and answers from which a deadline is learnt.
+/// Adds a quarantine and answers from which a deadline is learned.
 fn teach(database: &TestDatabase) {
     let cause = json!({
         "direction": "made_up", "failures": 4, "after": {"http_status": 200, "matcher": "hit[0]: \"é\""},
@@ -209,19 +209,19 @@ fn teach(database: &TestDatabase) {
     ));
 }
 
-fn what_was_learnt_is_whole(store: &Store) {
+fn what_was_learned_is_whole(store: &Store) {
     let breaker = |kind| {
         let merge = BreakerState::later;
         let (name, _, state) =
-            store.share_learnt(kind, false, Timestamp::UNIX_EPOCH, &[], merge).unwrap().remove(0);
+            store.share_learned(kind, false, Timestamp::UNIX_EPOCH, &[], merge).unwrap().remove(0);
         (name.to_string(), state.changed_at, state.opening.unwrap())
     };
     let (since, next_try) = (at("2026-03-01T12:00:00.123Z"), at("2026-03-01T12:01:00.123Z"));
-    let (host, changed_at, opening) = breaker(Learnt::Host);
+    let (host, changed_at, opening) = breaker(Learned::Host);
     assert_eq!((host.as_str(), changed_at), ("down.example", since));
     assert_eq!((opening.cause, opening.failures), (Cause::Check(Outcome::Timeout), 3));
     assert_eq!((opening.since, opening.wait, opening.next_try), (since, Duration::from_secs(60), next_try));
-    let (module, changed_at, opening) = breaker(Learnt::Quarantine);
+    let (module, changed_at, opening) = breaker(Learned::Quarantine);
     assert_eq!((module.as_str(), changed_at, opening.failures), ("mastodon", since, 4));
     assert_eq!(opening.cause.text(), "a made-up name is a hit: HTTP 200, hit[0]: \"é\"");
     assert_eq!(
@@ -229,7 +229,7 @@ fn what_was_learnt_is_whole(store: &Store) {
         (since, Duration::from_millis(60_001), next_try)
     );
     let tallies = store
-        .share_learnt(Learnt::Deadline, false, Timestamp::UNIX_EPOCH, &[], |older: Tally, _| older)
+        .share_learned(Learned::Deadline, false, Timestamp::UNIX_EPOCH, &[], |older: Tally, _| older)
         .unwrap();
     let (module, _, tally) = &tallies[0];
     assert_eq!((&**module, tally.checks, tally.latency), ("github", 7, [1.75, 5.5]));

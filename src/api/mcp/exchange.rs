@@ -39,8 +39,8 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Begins the answer to a message of a client. Returns `None` if the message is not a request. `session` tells the
-    /// requests of one client from those of another. Without one, a request ends only when its client closes it, since
+    /// Begins the answer to a message of a client. Returns `None` if the message is not a request. `session` separates the
+    /// requests of clients. Without one, a request ends only when its client closes it, since
     /// another client of the account may use the same id.
     ///
     /// # Errors

@@ -110,7 +110,7 @@ fn waited(exchange: &Exchange) -> Reply {
     let Some(answer) = exchange.answer(&mut |_| true) else { return Reply::Now(Response::empty(204)) };
     match document(&answer) {
         Reply::Now(response) if exchange.method == "initialize" && answer.1.get("result").is_some() => {
-            // It only tells the requests of one client from those of another, so it is not stored.
+            // It only separates the requests of clients, so it is not stored.
             Reply::Now(response.with_header("Mcp-Session-Id", Uuid::new_v4().to_string()))
         }
         reply => reply,

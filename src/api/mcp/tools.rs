@@ -349,7 +349,7 @@ fn schema_of<T: ToSchema>() -> Value {
 }
 
 /// Returns the schema of arguments: an object with no other members, of which those that are optional can be left out.
-/// Null, which stands for a missing member, is not described.
+/// Null, which means a missing member, is not described.
 fn arguments_of<T: ToSchema>() -> Value {
     let mut schema = schema_of::<T>();
     without_null(&mut schema);

@@ -88,8 +88,8 @@ impl Queries {
                 let line = row.line.map_or_else(|| format!("row {}", row.row), |line| format!("line {line}"));
                 format!("{line}: {} ({}): {}", row.message, row.field, row.allowed)
             });
-            let told = rows.collect::<Vec<_>>().join("\n  ");
-            return Err(Failure::Usage(format!("invalid list {name}, nothing was searched:\n  {told}")));
+            let listed = rows.collect::<Vec<_>>().join("\n  ");
+            return Err(Failure::Usage(format!("invalid list {name}, nothing was searched:\n  {listed}")));
         }
         let rows = draft.rows.into_iter().map(|(position, search)| {
             let query = Query::parse(search.search_type, &search.query)

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::merge::{MAX_METADATA_BYTES, MAX_SOURCES, SOURCES, merge, name_source, sources};
 use super::*;
 
-/// Returns a result for tests, which the module `site` has found on a platform of its own.
+/// Returns a result for tests, which the module `site` has found on its own platform.
 pub(crate) fn record(id: u32, kind: &str, value: &str, metadata: &Value) -> ResultRecord {
     ResultRecord {
         id,

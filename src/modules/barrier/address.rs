@@ -41,7 +41,7 @@ fn barrier_at(host: &str, path: &str, known: Option<&[String]>) -> Option<Reason
         .or_else(|| is_login(path).then_some(Reason::LoginWall))
 }
 
-/// Returns the reason that stands beside the first text for which `is_found` returns `true`.
+/// Returns the reason listed beside the first text for which `is_found` returns `true`.
 fn reason(list: &[(String, Reason)], is_found: impl Fn(&str) -> bool) -> Option<Reason> {
     list.iter().find(|(text, _)| is_found(text)).map(|(_, reason)| *reason)
 }

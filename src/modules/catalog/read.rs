@@ -59,7 +59,7 @@ pub(super) fn entries<'t>(file: &'t str, text: &'t str, faults: &mut CatalogErro
                     kind.as_str()
                 ),
                 None if error.is_data() => "a catalogue file is a JSON array of entries".to_owned(),
-                None => format!("it is not valid JSON: {}", told(&error)),
+                None => format!("it is not valid JSON: {}", described(&error)),
             };
             faults.push(match error.is_data() {
                 true => format!("{file}: {fault}"),
@@ -94,7 +94,7 @@ fn entry<'t>(index: usize, place: Place<'t>, faults: &mut CatalogError) -> Optio
         Ok(value) => value,
         Err(error) => {
             let line = place.line + error.line().saturating_sub(1);
-            faults.push(format!("{}:{line}: {name}: {}", place.file, told(&error)));
+            faults.push(format!("{}:{line}: {name}: {}", place.file, described(&error)));
             return None;
         }
     };
@@ -110,8 +110,8 @@ fn entry<'t>(index: usize, place: Place<'t>, faults: &mut CatalogError) -> Optio
     }
 }
 
-/// Returns the message of a JSON error without the position, which stands before it.
-fn told(error: &serde_json::Error) -> String {
+/// Returns the message of a JSON error without the position, which is printed before it.
+fn described(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     match text {

@@ -2,7 +2,7 @@
 //!
 //! These types are the only definition of the syntax. Serde reads entries by them, and the JSON Schema for
 //! editors is derived from them, with its descriptions, limits and messages (`errorMessage`). That schema
-//! finds the values outside their limits. Texts that have a language of their own, such as templates, pointers and
+//! finds the values outside their limits. Texts that have their own language, such as templates, pointers and
 //! regexes, are parsed into what runs ([`text`]). [`super::catalog`] rejects entries whose parts contradict each other.
 //! Unknown fields are errors everywhere.
 //!

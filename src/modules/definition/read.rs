@@ -100,7 +100,7 @@ struct File {
 #[serde(untagged)]
 enum Part {
     /// Any value if `true`, no value if `false`.
-    Flag(#[expect(dead_code, reason = "it only tells what is read")] bool),
+    Flag(#[expect(dead_code, reason = "it only names what is read")] bool),
     Keywords(Box<Keywords>),
 }
 

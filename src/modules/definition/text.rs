@@ -1,4 +1,4 @@
-//! Texts of an entry that have a language of their own: each is parsed when the entry is read, keeps its text, and is
+//! Texts of an entry that have their own language: each is parsed when the entry is read, keeps its text, and is
 //! written as that text.
 
 use std::borrow::Cow;

@@ -223,7 +223,7 @@ pub(crate) fn fragment_text(html: &str) -> String {
     squeeze(&Page::read(html).text)
 }
 
-/// An emitter that is not told of errors in the page. The search for them would look at each character.
+/// An emitter that ignores errors in the page. The search for them would look at each character.
 struct WithoutErrors<E>(E);
 
 impl<E: Emitter> ForwardingEmitter for WithoutErrors<E> {

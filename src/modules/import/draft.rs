@@ -107,7 +107,7 @@ struct Tags {
 static TAGS: LazyLock<Tags> =
     LazyLock::new(|| tables::read(include_str!("../catalog/tables/import_categories.json")));
 
-/// Returns a text as a template. `placeholder` stands for the name, and every other brace is literal.
+/// Returns a text as a template. `placeholder` is the text for the name, and every other brace is literal.
 fn template(text: &str, placeholder: &str) -> String {
     text.split(placeholder).map(literal).collect::<Vec<_>>().join("{query}")
 }
@@ -148,7 +148,7 @@ pub(super) fn rule(status: &[Value], lists: &[(&str, &[String])]) -> Value {
     rule
 }
 
-/// Converts an address into a URL template without a fragment. `placeholder` stands for the name. Characters that are not
+/// Converts an address into a URL template without a fragment. `placeholder` is the text for the name. Characters that are not
 /// allowed in addresses, and braces, are percent-encoded, as the HTTP clients of the other tools do.
 ///
 /// # Errors
@@ -181,14 +181,14 @@ pub(super) struct Draft {
     pub(super) changes: Vec<Reason>,
     /// The members of the list's entry that are not used.
     pub(super) unused: Vec<String>,
-    /// The text that stands for the name in the list.
+    /// The text for the name in the list.
     placeholder: &'static str,
     /// The compiled regex of `accepts`.
     accepted: Option<Regex>,
 }
 
 impl Draft {
-    /// Creates an entry with one probe, which asks the address `probe`. `placeholder` stands for the name in the list, and
+    /// Creates an entry with one probe, which asks the address `probe`. `placeholder` is the text for the name in the list, and
     /// `unused` are the members of the list's entry that are not read.
     ///
     /// # Errors

@@ -9,9 +9,9 @@ use super::draft::{Draft, MISS_STATUSES, Many, Reason, read, rule};
 use super::python::python_format;
 use super::report::{ListKind, shown};
 
-/// The text that stands for the name in Sherlock's list.
+/// The text for the name in Sherlock's list.
 const SHERLOCK_NAME: &str = "{}";
-/// The text that stands for the name while the templates of Maigret are converted. It is a private-use character, which
+/// The text for the name while the templates of Maigret are converted. It is a private-use character, which
 /// no address contains.
 const NAME: &str = "\u{e000}";
 /// What an entry may judge by.

@@ -68,7 +68,7 @@ fn anchored(text: &str) -> Result<String, String> {
     Ok(if is_whole { text.to_owned() } else { format!("{before}(?:{text}){after}") })
 }
 
-/// Returns a text with its fields replaced, as Python's `format` does. Doubled braces stand for single ones.
+/// Returns a text with its fields replaced, as Python's `format` does. Doubled braces become single ones.
 ///
 /// # Errors
 /// Returns an error if a brace has no partner, or if `value` does not know a field.

@@ -7,7 +7,7 @@ use url::form_urlencoded;
 use super::draft::{Draft, Many, Reason, read, rule};
 use super::report::ListKind;
 
-/// The text that stands for the name.
+/// The text for the name.
 const NAME: &str = "{account}";
 
 #[derive(Default, Deserialize)]

@@ -20,7 +20,7 @@ const MAX_VALUES: usize = 400;
 const MAX_DEPTH: usize = 6;
 /// The lengths of a text that a condition may repeat, in characters.
 const TEXT_CHARS: std::ops::RangeInclusive<usize> = 8..=120;
-/// The selectors of the elements that have a name of their own, with the attribute that names them.
+/// The selectors of the elements that have their own name, with the attribute that names them.
 const NAMES: [(&str, &str); 2] = [("[class]", "class"), ("[id]", "id")];
 /// The selectors of the elements with facts about the page, with the attribute that names them.
 const METAS: [(&str, &str); 2] = [("meta[property]", "property"), ("meta[name]", "name")];

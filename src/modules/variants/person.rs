@@ -96,7 +96,7 @@ impl Form {
 /// Returns the usual spellings of a name in small Latin letters and digits: one, or two for names with letters such as
 /// `ü`. Returns none if nothing of it can be written so.
 fn spellings(name: &str) -> Vec<String> {
-    // A letter with a mark of its own is the same as one letter.
+    // A letter with its own mark is the same as one letter.
     let small = name.nfc().collect::<String>().to_lowercase();
     let longer: String = small
         .chars()

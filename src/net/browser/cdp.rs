@@ -166,7 +166,7 @@ impl Page {
         // Documents are only taken up so that the browser does not ask anybody for a password.
         let kinds = ["Document", "Image", "Font", "Media"];
         let mut patterns = kinds.map(|kind| json!({"urlPattern": "*", "resourceType": kind})).to_vec();
-        // The status is not told otherwise if the answer is empty.
+        // Nothing else has the status if the answer is empty.
         patterns.push(json!({"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}));
         let with = json!({"patterns": patterns, "handleAuthRequests": true});
         self.ask_page("Fetch.enable", &with, until)?;

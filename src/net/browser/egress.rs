@@ -1,7 +1,7 @@
 //! The egress proxy: a SOCKS5 proxy for all traffic of the browsers, so that no page, redirect, script or sub-resource
 //! reaches an address that is not public.
 //!
-//! Each place for a page has an [`EgressProxy`] on a port of its own, which serves only during a [`PageLoad`]. It resolves
+//! Each place for a page has an [`EgressProxy`] on its own port, which serves only during a [`PageLoad`]. It resolves
 //! names, checks the addresses with the guard, and connects to exactly those addresses. A browser shows no page for a
 //! refused connection, so a refusal never looks like the site's answer. When the load of a page ends, all its connections
 //! are closed, which ends the threads that read and write them.

@@ -113,7 +113,7 @@ impl<'a> Waiting<'a> {
             Err(why) => {
                 let (is_empty, error) = (why.contains("HTTP_RESPONSE_CODE_FAILURE"), from_code(why));
                 return Some(match (self.refusal(page), page.status) {
-                    // For an error status with an empty page, the browser shows a page of its own.
+                    // For an error status with an empty page, the browser shows its own page.
                     (None, Some(status)) if is_empty => {
                         let url = page.url(self.deadline).map_or_else(String::new, String::from);
                         self.answer(status, &url, String::new(), false)

@@ -308,12 +308,12 @@ impl Process {
     /// Waits for the address that Chromium prints.
     fn address(
         &mut self,
-        told: &Receiver<Result<Address, String>>,
+        started: &Receiver<Result<Address, String>>,
         is_closed: &AtomicBool,
     ) -> io::Result<Address> {
         let until = Instant::now() + START;
         while Instant::now() < until && !is_closed.load(Ordering::Relaxed) {
-            match told.recv_timeout(CHECK_INTERVAL) {
+            match started.recv_timeout(CHECK_INTERVAL) {
                 Ok(address) => return address.map_err(io::Error::other),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -379,7 +379,7 @@ fn preferences() -> Value {
 /// Receives the address that Chromium prints, or the last line that it has printed when it ends, or the one about its
 /// sandbox. The rest of the output is read and dropped, so that it does not fill the pipe.
 fn told_by(output: ChildStderr) -> io::Result<Receiver<Result<Address, String>>> {
-    let (tell, told) = mpsc::channel();
+    let (send, started) = mpsc::channel();
     small_thread("browser-output", move || {
         let mut reader = BufReader::new(output);
         let mut why = "it has ended".to_owned();
@@ -392,10 +392,10 @@ fn told_by(output: ChildStderr) -> io::Result<Receiver<Result<Address, String>>>
             address
         });
         // Sending fails if nobody waits any more.
-        let _ = tell.send(found.ok_or(why));
+        let _ = send.send(found.ok_or(why));
         let _ = io::copy(&mut reader, &mut io::sink());
     })?;
-    Ok(told)
+    Ok(started)
 }
 
 /// Parses a line such as "DevTools listening on ws://127.0.0.1:12345/devtools/browser/ID".

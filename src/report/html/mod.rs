@@ -54,7 +54,7 @@ struct Page<'r> {
     categories: Vec<Category<'r>>,
 }
 
-/// Returns the page. The catalogue tells the categories of modules and the addresses of profiles.
+/// Returns the page. The catalogue has the categories of modules and the addresses of profiles.
 ///
 /// # Errors
 /// Returns an error if a template cannot be rendered.

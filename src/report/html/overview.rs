@@ -63,7 +63,7 @@ impl Overview {
         }
     }
 
-    /// Makes the whole overview. The catalogue tells the categories of modules and the addresses of profiles.
+    /// Makes the whole overview. The catalogue has the categories of modules and the addresses of profiles.
     pub(in crate::report) fn whole(run: &RunRecord, catalog: &Catalog) -> Self {
         let people = run.findings().map(|it| people(&[it], catalog.profiles()).people);
         Self { people: people.unwrap_or_default(), categories: categories(run, catalog), ..Self::of(run) }

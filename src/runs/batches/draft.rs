@@ -78,7 +78,7 @@ impl Draft {
         // No fingerprint of a search begins so.
         let mut hash = Sha256::new().chain_update("batch ");
         hash.update(serde_json::to_string(&(name, &self.rows)).unwrap_or_default());
-        // The answer tells the duplicates, so a list with others is another request.
+        // The answer lists the duplicates, so a list with others is another request.
         if !self.duplicates.is_empty() {
             hash.update(serde_json::to_string(&self.duplicates).unwrap_or_default());
         }

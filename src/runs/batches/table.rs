@@ -250,10 +250,10 @@ mod tests {
     fn invalid_rows_are_told_with_their_lines() {
         let draft =
             read(b"type,query\nusername,alice\n\nnick,bob\nemail,nobody\nusername\n,x\n", |_| None).unwrap();
-        let told: Vec<(u32, Option<u64>, &str)> =
+        let listed: Vec<(u32, Option<u64>, &str)> =
             draft.invalid.iter().map(|row| (row.row, row.line, row.field.as_str())).collect();
         assert_eq!(
-            told,
+            listed,
             [(2, Some(4), "type"), (3, Some(5), "query"), (4, Some(6), "query"), (5, Some(7), "type")]
         );
         assert_eq!(draft.rows.len(), 1);
@@ -261,8 +261,8 @@ mod tests {
             let text =
                 "sep=,\n# x\ntype,query\n#\n\nnick,bob\nusername,\"b\nob\"\nnick,bob\n".replace('\n', end);
             let draft = read(text.as_bytes(), |_| None).unwrap();
-            let told: Vec<_> = draft.invalid.iter().map(|row| (row.row, row.line)).collect();
-            assert_eq!(told, [(1, Some(6)), (2, Some(7)), (3, Some(9))], "{text:?}");
+            let rows: Vec<_> = draft.invalid.iter().map(|row| (row.row, row.line)).collect();
+            assert_eq!(rows, [(1, Some(6)), (2, Some(7)), (3, Some(9))], "{text:?}");
         }
     }
 

@@ -194,8 +194,8 @@ impl Check {
         let deadline = limit.at.min(own_deadline);
         // A trial has a separate time, which grows until a host that became slow is found again.
         let is_patient = run.opening().options.patient || permit.first_trial().is_some();
-        let learnt = (!is_patient).then(|| context.health.deadline(module, context.clock.now())).flatten();
-        let answer_by = learnt.map_or(deadline, |learnt| deadline.min(since + learnt));
+        let learned = (!is_patient).then(|| context.health.deadline(module, context.clock.now())).flatten();
+        let answer_by = learned.map_or(deadline, |learned| deadline.min(since + learned));
         let (ceiling, trial) = (limit.at, permit.module_trial());
         let terms = Terms { since, answer_by, deadline, ceiling, hosts: permit, trial };
         // A panic is an error of this module only. The parts that a check shares with others, such as the checker's

@@ -103,7 +103,7 @@ impl<'a> Recorder<'a> {
         !self.unsaved.added.is_empty() || !self.unsaved.changed.is_empty()
     }
 
-    /// Returns the moment at which the next save is due. `is_last` tells whether nothing more will be collected for now.
+    /// Returns the moment at which the next save is due. `is_last` says whether nothing more will be collected for now.
     pub(super) fn due(&self, is_last: bool, now: Instant) -> Instant {
         let is_urgent = !self.unsaved.added.is_empty() || is_last && !self.is_empty();
         self.retry.at().unwrap_or(if is_urgent { now } else { self.save_at })

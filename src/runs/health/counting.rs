@@ -232,7 +232,7 @@ impl EndedCheck {
 }
 
 impl HealthUpdates {
-    /// Creates the outcomes of `run`. `has_conclusion` tells whether some site had a conclusion before.
+    /// Creates the outcomes of `run`. `has_conclusion` says whether some site had a conclusion before.
     pub fn new(run: RunId, has_conclusion: bool) -> Self {
         Self { run, has_conclusion, held_back: Vec::new() }
     }
@@ -327,7 +327,7 @@ mod update_tests {
     }
 
     #[test]
-    fn a_deadline_is_learnt_from_conclusive_answers() {
+    fn a_deadline_is_learned_from_conclusive_answers() {
         let (table, module) = (HealthTable::default(), Module::example("m"));
         let deadline = || of(&table).deadline_ms;
         let mut health_updates = HealthUpdates::new(RunId::new(), false);
@@ -345,14 +345,14 @@ mod update_tests {
         }
         assert_eq!(deadline(), None);
         take(Outcome::Hit, Reason::Weak, 1);
-        let learnt = deadline().unwrap();
-        assert!((2500..3000).contains(&learnt), "{learnt}");
+        let learned = deadline().unwrap();
+        assert!((2500..3000).contains(&learned), "{learned}");
         take(Outcome::Timeout, Reason::TimeBudget, 9);
-        assert_eq!(deadline(), Some(learnt), "the site might have answered");
+        assert_eq!(deadline(), Some(learned), "the site might have answered");
         take(Outcome::Timeout, Reason::LearntDeadline, 3);
         assert!((6500..7500).contains(&deadline().unwrap()), "{:?}", deadline());
         take(Outcome::Timeout, Reason::LearntDeadline, 7);
-        assert_eq!(deadline(), Some(learnt), "a longer time was of no use");
+        assert_eq!(deadline(), Some(learned), "a longer time was of no use");
     }
 
     #[test]

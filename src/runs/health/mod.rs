@@ -1,4 +1,4 @@
-//! What was learnt from searches: the health of each module, its deadline, its quarantine, the checks that it has made
+//! What was learned from searches: the health of each module, its deadline, its quarantine, the checks that it has made
 //! today, and the circuits of hosts.
 //!
 //! Each module has a [`Tally`]: moving rates of its outcomes, its moving latency, and the deadline that follows from its
@@ -10,7 +10,7 @@
 //! Hosts and modules that fail have a breaker (see [`breaker`] and [`counting`]), whose latest change is
 //! valid for all processes.
 //!
-//! What was learnt on the simulated web is stored separately, and only processes that query it see it.
+//! What was learned on the simulated web is stored separately, and only processes that query it see it.
 
 pub mod breaker;
 pub mod counting;
@@ -29,7 +29,7 @@ use serde::de::DeserializeOwned;
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
-use crate::model::health::{BreakerState, Learnt};
+use crate::model::health::{BreakerState, Learned};
 use crate::model::tally::Tally;
 use crate::modules::control_check::{ControlAnswer, Direction};
 use crate::modules::module::Module;
@@ -44,15 +44,15 @@ const UNKNOWN: Duration = Duration::from_millis(800);
 /// The time for which checks of modules with a daily limit are not counted after the store could not count one.
 const UNCOUNTED: Duration = Duration::from_secs(5);
 
-/// What was learnt about all modules and hosts. There is one table for each process.
+/// What was learned about all modules and hosts. There is one table for each process.
 pub struct HealthTable {
-    /// The configured deadline of a check, which no learnt deadline exceeds.
+    /// The configured deadline of a check, which no learned deadline exceeds.
     check_timeout: Duration,
     clock: Arc<dyn Clock>,
     /// The store with which this process exchanges what it learns, and whether it queries the simulated web.
     store: Option<(Arc<Store>, bool)>,
     /// For each kind, the last change that was read. It is locked during an exchange.
-    read_until: Mutex<[Timestamp; Learnt::ALL.len()]>,
+    read_until: Mutex<[Timestamp; Learned::ALL.len()]>,
     by_module: Mutex<HashMap<Arc<str>, ModuleTally>>,
     /// The circuits of hosts.
     pub circuits: Breakers,
@@ -97,7 +97,7 @@ impl HealthTable {
         }
     }
 
-    /// Returns the configured deadline of a check, which applies to a module without a learnt deadline.
+    /// Returns the configured deadline of a check, which applies to a module without a learned deadline.
     pub fn check_timeout(&self) -> Duration {
         self.check_timeout
     }
@@ -122,7 +122,7 @@ impl HealthTable {
         self.by_module.lock().get(module).and_then(|tally| tally.total.latency()).unwrap_or(UNKNOWN)
     }
 
-    /// Returns the deadline of a check of a module that was learnt from its answers. A module that needs a browser has
+    /// Returns the deadline of a check of a module that was learned from its answers. A module that needs a browser has
     /// none, because its latency depends on this machine.
     pub fn deadline(&self, module: &Module, now: Timestamp) -> Option<Duration> {
         if module.is_premium() {
@@ -161,12 +161,12 @@ impl HealthTable {
         })
     }
 
-    /// Stores what this process has learnt, and takes over what others have. A failure is logged.
+    /// Stores what this process has learned, and takes over what others have. A failure is logged.
     pub fn share(&self) {
         let mut read_until = self.read_until.lock();
         let unsent = self.take_unsent();
         let stored = self
-            .exchange(Learnt::Deadline, &mut read_until, &unsent, |older: Tally, newer| older.then(newer));
+            .exchange(Learned::Deadline, &mut read_until, &unsent, |older: Tally, newer| older.then(newer));
         let mut table = self.by_module.lock();
         for (module, tally) in stored.iter().flatten() {
             let known = table.entry(Arc::clone(module)).or_default();
@@ -177,7 +177,7 @@ impl HealthTable {
             known.unsent = tally.then(&known.unsent);
         }
         drop(table);
-        for (kind, breakers) in [(Learnt::Host, &self.circuits), (Learnt::Quarantine, &self.quarantines)] {
+        for (kind, breakers) in [(Learned::Host, &self.circuits), (Learned::Quarantine, &self.quarantines)] {
             let changed = breakers.unwritten();
             if let Some(stored) = self.exchange(kind, &mut read_until, &changed, BreakerState::later) {
                 breakers.take_over(stored);
@@ -195,32 +195,32 @@ impl HealthTable {
     /// Stores changes, and returns what has changed in the store. Returns `None` if that fails.
     fn exchange<T: Default + Serialize + DeserializeOwned>(
         &self,
-        kind: Learnt,
-        read_until: &mut [Timestamp; Learnt::ALL.len()],
+        kind: Learned,
+        read_until: &mut [Timestamp; Learned::ALL.len()],
         changed: &[(Arc<str>, T)],
         merge: fn(T, &T) -> T,
     ) -> Option<Vec<(Arc<str>, T)>> {
         let (store, simulated) = self.store.as_ref()?;
         let since = &mut read_until[kind as usize];
-        match store.share_learnt(kind, *simulated, *since, changed, merge) {
+        match store.share_learned(kind, *simulated, *since, changed, merge) {
             Ok(rows) => {
                 *since = rows.iter().map(|(_, changed_at, _)| *changed_at).fold(*since, Timestamp::max);
                 Some(rows.into_iter().map(|(name, _, value)| (name, value)).collect())
             }
             Err(error) => {
-                log!(error.log_level(), "cannot share what was learnt ({}): {error}", kind.as_str());
+                log!(error.log_level(), "cannot share what was learned ({}): {error}", kind.as_str());
                 None
             }
         }
     }
 
-    /// Forgets what was learnt about a host or a module, or about all, in this process at once and in others within
+    /// Forgets what was learned about a host or a module, or about all, in this process at once and in others within
     /// seconds.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn reset(&self, what: Learnt, name: Option<&str>, by: &Origin) -> Result<(), StorageError> {
-        // What this process has learnt is stored before, so that it is reset too.
+    pub fn reset(&self, what: Learned, name: Option<&str>, by: &Origin) -> Result<(), StorageError> {
+        // What this process has learned is stored before, so that it is reset too.
         self.share();
         if let Some((store, _)) = &self.store {
             store.reset(what, name, self.clock.now(), by)?;
@@ -309,7 +309,7 @@ mod tests {
             Ok(())
         });
         one.share();
-        assert_eq!(checks(&one), 9 + noting.load(Ordering::Relaxed), "what was learnt during the exchange");
+        assert_eq!(checks(&one), 9 + noting.load(Ordering::Relaxed), "what was learned during the exchange");
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub struct ModuleHealth {
     /// The moving mean of the latency in milliseconds, over about the last five checks; null without any.
     #[schema(required)]
     pub latency_ms: Option<u64>,
-    /// The deadline in milliseconds that was learnt from earlier answers. A check without an answer by then ends as a
+    /// The deadline in milliseconds that was learned from earlier answers. A check without an answer by then ends as a
     /// timeout with the reason `learnt_deadline`. Null with fewer than 5 hits and misses within 30 days, and for a
     /// module that needs a browser: the configured deadline applies.
     #[schema(required, minimum = 1)]
@@ -128,7 +128,7 @@ impl Quarantine {
 }
 
 impl ModuleHealth {
-    /// Computes the health from a tally at `now`. `deadline` is the learnt deadline of the module.
+    /// Computes the health from a tally at `now`. `deadline` is the learned deadline of the module.
     pub fn of(tally: &Tally, now: Timestamp, deadline: Option<Duration>) -> Self {
         let rate = |outcomes: &[Outcome]| (tally.rate(outcomes) * 1000.0).round() / 1000.0;
         let blocked_rate = rate(&[Outcome::Blocked, Outcome::RateLimited]);

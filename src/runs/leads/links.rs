@@ -266,7 +266,7 @@ impl<'a> Reader<'a> {
         self.add(field, Class::Stated, |_| named_by_email(address));
     }
 
-    /// Adds a name on a service, or the address that stands in its place.
+    /// Adds a name on a service, or the address instead.
     fn handle(&mut self, field: &'a str, service: &str, text: &str) {
         if !self.profiles.knows_service(service) {
             return;

@@ -335,7 +335,7 @@ impl LiveRun {
     }
 
     /// Shows readers what the last write has stored, and that the run has ended. The `done` frame is the last that they
-    /// get. `is_stored` tells whether this is so. A run ends only once, so a further call can only mark it as stored.
+    /// get. `is_stored` says whether this is so. A run ends only once, so a further call can only mark it as stored.
     pub(super) fn end(&self, delta: Delta, ending: Ending, is_stored: bool) {
         if self.ended_at().is_some() {
             self.state.lock().is_stored |= is_stored;
@@ -380,7 +380,7 @@ impl LiveRun {
         self.state.lock().wake_driver = Some(waker);
     }
 
-    /// Wakes the driver and lets it save, which tells whether the run was stopped through another instance.
+    /// Wakes the driver and lets it save, which says whether the run was stopped through another instance.
     pub(super) fn request_save(&self) {
         let mut state = self.state.lock();
         state.wants_save = true;
@@ -445,7 +445,7 @@ impl LiveRun {
     }
 
     /// Returns whether a reader at that position can read on from memory. What was written before this process drove the
-    /// run is only told as a whole.
+    /// run is only shown as a whole.
     pub(super) fn serves(&self, at: Position) -> bool {
         at == Position::default() || at.next > self.opening.revision
     }

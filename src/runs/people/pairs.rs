@@ -141,7 +141,7 @@ impl<'a> Comparison<'a> {
             Kind::StatedLink
         };
         let first = |at: usize| self.accounts[at].results.first().copied();
-        // A listed account is a result of its own. Then the first account has another one.
+        // A listed account is its own result. Then the first account has another one.
         let is_listed = self.accounts[to].results.contains(&naming.at);
         let at = if is_listed { [first(from), Some(naming.at)] } else { [Some(naming.at), first(to)] };
         Some(self.evidence(kind, [from, to], "a page of links", at))

@@ -189,7 +189,7 @@ fn an_impostor_without_a_link_back_stays_apart() {
     let victim = [
         profile(1, "github", "octocat", copied(&["https://gitlab.com/octocat"])),
         profile(2, "gitlab", "octocat", copied(&["https://github.com/octocat"])),
-        // It has no links, so nothing tells it from the victim's.
+        // It has no links, so nothing distinguishes it from the victim's.
         profile(3, "dev_to", "octocat", json!({"display_name": "Octo Cat"})),
     ];
     let impostor = profile(4, "keybase", "0ctocat", copied(&["https://github.com/octocat"]));
@@ -197,7 +197,7 @@ fn an_impostor_without_a_link_back_stays_apart() {
     let [person] = &found.people[..] else { panic!("{found:#?}") };
     assert!(person.accounts.iter().all(|account| account.value == "octocat"), "{found:#?}");
     assert_eq!((person.band, person.conflicts[0].kind), (Band::Confirmed, ConflictKind::NoLinkBack));
-    // One that takes over the site, too, cannot be told apart, but is never more than possible.
+    // One that takes over the site, too, cannot be distinguished, but is never more than possible.
     let with_site = |mut metadata: Value| {
         metadata["website"] = json!("https://octo.example.org");
         metadata

@@ -48,7 +48,7 @@ pub fn picture_address(metadata: &Map<String, Value>) -> Option<url::Url> {
 }
 
 /// A difference hash of 64 bits, as JSON in 16 hexadecimal digits. The picture is reduced to 9 by 8 shades of grey. Each
-/// bit tells whether a pixel is brighter than the one to its right: from the top left, the highest bit first.
+/// bit says whether a pixel is brighter than the one to its right: from the top left, the highest bit first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Likeness(pub u64);

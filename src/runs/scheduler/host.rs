@@ -171,7 +171,7 @@ fn is_ended_by_this_side(reason: Option<Reason>) -> bool {
 ///
 /// It is 2 at first and never above the configured maximum. It grows by one with each conclusive answer, or, once the
 /// host has been overloaded, by one with as many conclusive answers as the limit. It also grows while it is not fully
-/// used: if many searches begin at once, what was learnt from earlier ones decides how long they take. Each check that
+/// used: if many searches begin at once, what was learned from earlier ones decides how long they take. Each check that
 /// finds the host overloaded halves it, down to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AdaptiveLimit {

@@ -149,7 +149,7 @@ impl Scheduler {
         &self.answers
     }
 
-    /// Registers a run, until the returned value is dropped. `skips_failing` tells whether hosts and modules whose circuit is
+    /// Registers a run, until the returned value is dropped. `skips_failing` says whether hosts and modules whose circuit is
     /// open are not asked, except for trials.
     pub fn join(
         self: &Arc<Self>,

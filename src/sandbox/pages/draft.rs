@@ -79,7 +79,7 @@ impl Draft {
         fits
     }
 
-    /// Adds a text on a line of its own.
+    /// Adds a text on its own line.
     pub(super) fn add_line(&mut self, line: String) -> bool {
         self.lines.push(line);
         let fits = match self.form {

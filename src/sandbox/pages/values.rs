@@ -34,7 +34,7 @@ struct Reading<'a> {
     levels: Vec<&'a LongExtractor>,
 }
 
-/// Adds everything that a hit reads from the answer to the probe. `last` tells whether it is the last answer, which
+/// Adds everything that a hit reads from the answer to the probe. `last` says whether it is the last answer, which
 /// extractors read by default.
 pub(super) fn add(context: &Context<'_>, probe: usize, last: bool, draft: &mut Draft) {
     let is_read = |at: Option<usize>| at.map_or(last, |at| at == probe);

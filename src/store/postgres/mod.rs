@@ -149,7 +149,7 @@ impl Database {
         checked
     }
 
-    /// Returns whether the server is unreachable as far as is known.
+    /// Returns whether the server is known to be unreachable.
     pub(super) fn is_lost(&self) -> bool {
         self.reach.lock().lost.is_some()
     }
@@ -173,7 +173,7 @@ impl Database {
         })
     }
 
-    /// Runs one statement that writes, in a transaction of its own and in one round trip.
+    /// Runs one statement that writes, in its own transaction and in one round trip.
     pub(super) fn change(
         &self,
         operation: Operation,

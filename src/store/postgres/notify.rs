@@ -113,7 +113,7 @@ impl Listener {
         }
     }
 
-    /// Receives notifications on a new connection until it breaks, of which the inner error tells. Returns once the
+    /// Receives notifications on a new connection until it breaks with the inner error. Returns once the
     /// subscriber is dropped.
     fn listen(&self, was_lost: bool) -> Result<Result<(), postgres::Error>> {
         let mut session = self.database.session()?;

@@ -180,7 +180,7 @@ fn add(tx: &mut Tx<'_>, batch: &NewBatch, by: &Origin) -> Result<Started> {
     if !lock_shared(tx, *account)? {
         return Ok(Started::Refused(Refused::UnknownAccount));
     }
-    // A key stands for one run or for one batch.
+    // A key belongs to one run or for one batch.
     if let Some(idempotency) = idempotency
         && let Some(known) = note_request(tx, *account, RunId(id.0), idempotency)?
     {

@@ -49,7 +49,7 @@ pub(super) struct New {
 }
 
 impl Store {
-    /// Creates what costs credits, in one transaction. The caller is told that it was created only if its row was found by
+    /// Creates what costs credits, in one transaction. The caller learns that it was created only if its row was found by
     /// its id and confirmed, which is also tried if the answer to the commit was lost, or if this process drives it. What is
     /// not confirmed is undone later, by any instance. What an idempotency key leads to needs no confirmation: a repetition of the request finds
     /// it.

@@ -8,7 +8,7 @@ use parking_lot::RwLock;
 
 use crate::store::value::FromRow;
 
-/// Returns a statement with the pieces that its names in braces stand for. `{row}` stands for the columns of `T`, the type
+/// Returns a statement with the pieces that its names in braces stand for. `{row}` means the columns of `T`, the type
 /// as which a row is read.
 pub(in crate::store) fn complete<T: FromRow>(sql: &'static str) -> &'static str {
     // Statements are constants, so there are not many.
@@ -32,7 +32,7 @@ pub(in crate::store) fn complete<T: FromRow>(sql: &'static str) -> &'static str 
     COMPLETE.write().entry(key).or_insert_with(|| text.leak())
 }
 
-/// Returns what a statement has for `{NAME}`. A `$` stands for what follows the name.
+/// Returns what a statement has for `{NAME}`. A `$` means what follows the name.
 ///
 /// # The queue of runs that wait for a driver
 /// Accounts take turns. The first waiting run of an account gets the lowest turn of all waiting runs. Each further

@@ -1,4 +1,4 @@
-//! What was learnt from searches. Documents are merged in Rust, so that the rules are the same in a process and in the
+//! What was learned from searches. Documents are merged in Rust, so that the rules are the same in a process and in the
 //! database.
 
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::*;
-use crate::model::health::{BreakerState, Learnt};
+use crate::model::health::{BreakerState, Learned};
 use crate::model::tally::Tally;
 
 /// Adds the rows of `?3` that do not exist yet, so that they can be locked.
@@ -42,19 +42,19 @@ const COUNT: &str = "INSERT INTO learnt AS l (kind, simulated, name, changed_at,
      RETURNING name";
 
 impl Store {
-    /// Merges what a process has learnt on the simulated or the real web with what is stored, in one transaction. Returns
+    /// Merges what a process has learned on the simulated or the real web with what is stored, in one transaction. Returns
     /// the rows of the kind that have changed since `since`, each with the time of its change by the database's clock.
-    pub fn share_learnt<T: Default + Serialize + DeserializeOwned>(
+    pub fn share_learned<T: Default + Serialize + DeserializeOwned>(
         &self,
-        kind: Learnt,
+        kind: Learned,
         simulated: bool,
         since: Timestamp,
-        learnt: &[(Arc<str>, T)],
+        learned: &[(Arc<str>, T)],
         merge: impl Fn(T, &T) -> T,
     ) -> Result<Vec<(Arc<str>, Timestamp, T)>> {
-        let (operation, kind) = (background("share_learnt").light(), kind.as_str());
-        let newer = rows(learnt.iter().map(|(name, value)| (&**name, value)))?;
-        let changed: Vec<(Arc<str>, Timestamp, Json<T>)> = if learnt.is_empty() {
+        let (operation, kind) = (background("share_learned").light(), kind.as_str());
+        let newer = rows(learned.iter().map(|(name, value)| (&**name, value)))?;
+        let changed: Vec<(Arc<str>, Timestamp, Json<T>)> = if learned.is_empty() {
             self.read(operation, |tx| tx.all(CHANGED, values![kind, simulated, since]))
         } else {
             self.write(operation, |tx| {
@@ -65,7 +65,7 @@ impl Store {
                 let mut older_of =
                     |name| stored.remove(name).and_then(|Json(older)| older).unwrap_or_default();
                 let merged =
-                    rows(learnt.iter().map(|(name, newer)| (&**name, merge(older_of(name), newer))))?;
+                    rows(learned.iter().map(|(name, newer)| (&**name, merge(older_of(name), newer))))?;
                 tx.execute(WRITE, values![kind, simulated, merged])?;
                 tx.execute(FORGET, values![])?;
                 tx.all(CHANGED, values![kind, simulated, since])
@@ -81,12 +81,18 @@ impl Store {
         Ok(!self.change(operation, COUNT, values![simulated, module, limit])?.is_empty())
     }
 
-    /// Forgets what was learnt about a host or a module, or about all, on the real and the simulated web, and records it in
+    /// Forgets what was learned about a host or a module, or about all, on the real and the simulated web, and records it in
     /// the audit. Running processes learn of it within seconds. Returns the hosts or modules about which something was
     /// forgotten, sorted.
-    pub fn reset(&self, what: Learnt, name: Option<&str>, at: Timestamp, by: &Origin) -> Result<Vec<String>> {
+    pub fn reset(
+        &self,
+        what: Learned,
+        name: Option<&str>,
+        at: Timestamp,
+        by: &Origin,
+    ) -> Result<Vec<String>> {
         match what {
-            Learnt::Deadline => self.reset_each(what, name, by, Tally::forget_durations),
+            Learned::Deadline => self.reset_each(what, name, by, Tally::forget_durations),
             _ => self.reset_each(what, name, by, |state: &mut BreakerState| state.close(at)),
         }
     }
@@ -94,13 +100,13 @@ impl Store {
     /// Resets the rows for which `reset` returns `true`.
     fn reset_each<T: Serialize + DeserializeOwned>(
         &self,
-        what: Learnt,
+        what: Learned,
         name: Option<&str>,
         by: &Origin,
         reset: impl Fn(&mut T) -> bool,
     ) -> Result<Vec<String>> {
         let (kind, mut names) = (what.as_str(), Vec::new());
-        self.write("reset_learnt", |tx| {
+        self.write("reset_learned", |tx| {
             for simulated in [false, true] {
                 let mut found: Vec<(String, Json<T>)> = tx.all(LOCK_NAMED, values![kind, simulated, name])?;
                 found.retain_mut(|(_, Json(value))| reset(value));

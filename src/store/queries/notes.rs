@@ -11,7 +11,7 @@ const OF_RESULTS: &str = "SELECT result, {row} FROM annotations WHERE run = ?1";
 const NOTE_RUN: &str = "UPDATE runs SET tags = CASE WHEN ?3 THEN CAST(?4 AS text) ELSE tags END, \
      note = CASE WHEN ?5 THEN CAST(?6 AS text) ELSE note END WHERE id = ?1 AND account = ?2 RETURNING tags, note";
 
-/// Adds or changes the annotation of a result. `?4` tells whether the note changes; a mark of NULL stays as it is.
+/// Adds or changes the annotation of a result. `?4` says whether the note changes; a mark of NULL stays as it is.
 const ANNOTATE: &str = "INSERT INTO annotations AS a (run, result, note, not_this_person) \
      SELECT r.run, r.id, CAST(?5 AS text), coalesce(?6, false) FROM results r JOIN runs u ON u.id = r.run \
      WHERE r.run = ?1 AND u.account = ?2 AND r.id = ?3 /*pg FOR KEY SHARE OF r */ \

@@ -6,7 +6,7 @@ use super::watches::{begin, take_place};
 use super::*;
 use crate::modules::query::Query;
 
-/// Adds a run. `?14` tells whether the run has an owner, and therefore a driver from the start.
+/// Adds a run. `?14` says whether the run has an owner, and therefore a driver from the start.
 const INSERT: &str = "INSERT INTO runs (id, account, status, search_type, premium, simulated, \
      credits_charged, created_at, owner, lease_until, started_at, turn, query, progress, coverage, planned, \
      options, follow, root_run, parent_run, depth, watch, batch, retry_of, choice, unconfirmed, normal, following) \
@@ -32,7 +32,7 @@ const TAKE_TURN: &str = "UPDATE batches SET retry_at = NULL, turn = 1 + \
 const START_ROW: &str = "UPDATE batch_rows SET state = 'started', run = ?3 \
      WHERE batch = ?1 AND position = ?2 AND state = 'pending'";
 
-/// Counts the waiting runs, and those of an account. `?1` tells whether to count those of the simulated web, `?2` is the
+/// Counts the waiting runs, and those of an account. `?1` says whether to count those of the simulated web, `?2` is the
 /// account or NULL. An index has all columns that are read.
 const LENGTH: &str = "SELECT count(*), count(CASE WHEN account = ?2 THEN 1 END) FROM runs \
      WHERE simulated = ?1 AND {waits}";

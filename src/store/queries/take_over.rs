@@ -5,7 +5,7 @@ use super::outbox::report_end;
 use super::results::RESULTS;
 use super::*;
 
-/// Selects interrupted runs. `?6` tells whether to include those with an expired lease.
+/// Selects interrupted runs. `?6` says whether to include those with an expired lease.
 const INTERRUPTED: &str = "SELECT id FROM runs WHERE simulated = ?1 AND {has_begun} \
      AND (owner IS NULL OR ?6 AND lease_until <= now()) AND {claimed_runs created_at, id}";
 const WAITING: &str = "SELECT id FROM runs WHERE simulated = ?1 AND {waits} AND NOT unconfirmed \

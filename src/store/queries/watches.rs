@@ -234,7 +234,7 @@ fn add(tx: &mut Tx<'_>, new: &NewWatch, by: &Origin) -> Result<Result<Watch, Wat
     if !lock(tx, new.account)? {
         return Ok(Err(WatchError::UnknownAccount));
     }
-    // Before the other checks, which the watch of the first request may have changed. A key stands for one run,
+    // Before the other checks, which the watch of the first request may have changed. A key belongs to one run,
     // one batch or one watch.
     if let Some(idempotency) = &new.idempotency
         && let Some(known) = note_request(tx, new.account, RunId(new.id.0), idempotency)?

@@ -30,7 +30,7 @@ const INSERT: &str =
     "INSERT INTO webhooks (id, account, url, events, secret, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 const LIST: &str = "SELECT {row} FROM webhooks WHERE account = ?1 ORDER BY created_at, id";
 const SECRETS: &str = "SELECT id, secret FROM webhooks ORDER BY created_at DESC LIMIT ?1";
-/// Changes a webhook. `?5` tells whether it is enabled, or is NULL.
+/// Changes a webhook. `?5` says whether it is enabled, or is NULL.
 const CHANGE: &str = "UPDATE webhooks SET url = coalesce(?3, url), events = coalesce(?4, events), \
      failing_since = CASE WHEN CAST(?5 AS boolean) THEN NULL ELSE failing_since END, disabled = CASE \
      WHEN CAST(?5 AS boolean) THEN NULL WHEN NOT CAST(?5 AS boolean) THEN coalesce(disabled, 'owner') \
@@ -73,7 +73,7 @@ const RECORD: &str = "UPDATE webhook_deliveries SET status = ?3, \
 /// Records a success.
 const SUCCEEDED: &str =
     "UPDATE webhooks SET failing_since = NULL WHERE id = ?1 AND failing_since IS NOT NULL";
-/// Records a failure. `?2` tells whether the receiver is gone, `?3` is the time after which a failing webhook is
+/// Records a failure. `?2` says whether the receiver is gone, `?3` is the time after which a failing webhook is
 /// disabled. A webhook that is disabled already keeps its reason.
 const FAILED: &str = "UPDATE webhooks SET \
      failing_since = coalesce(failing_since, {now}), \

@@ -31,7 +31,7 @@ pub(in crate::store) fn pending(path: &Path) -> Result<&'static [Migration], Ope
     }
 }
 
-/// Runs the missing migrations on a connection. `locked` tells whether this process holds the file's lock.
+/// Runs the missing migrations on a connection. `locked` says whether this process holds the file's lock.
 pub(super) fn run(
     connection: &mut Connection,
     path: &Path,

@@ -179,7 +179,7 @@ impl Database {
         [0, 1, 2].map(|figure| writer[figure] + readers[figure])
     }
 
-    /// Returns whether the file is damaged or missing as far as is known.
+    /// Returns whether the file is known to be damaged or missing.
     pub(super) fn is_impaired(&self) -> bool {
         self.file.as_ref().is_some_and(|file| file.integrity.check().is_err())
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use askama::Template;
 use jiff::Timestamp;
 
-use crate::model::health::{Learnt, Opening};
+use crate::model::health::{Learned, Opening};
 use crate::modules::catalog::FeedReport;
 use crate::modules::module::Module;
 use crate::modules::query::SearchType;
@@ -31,7 +31,7 @@ struct Page<'a> {
     hosts_down: usize,
     quarantined: usize,
     /// The hosts, then the modules that searches do not ask.
-    not_asked: Vec<(Learnt, (Arc<str>, Opening))>,
+    not_asked: Vec<(Learned, (Arc<str>, Opening))>,
     not_asked_shown: String,
     feed: &'a FeedReport,
     modules: usize,
@@ -92,8 +92,8 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let rows = rows.into_iter().skip(pages.first).take(MODULES).collect();
     let (hosts, quarantines) = (health.circuits.open(), health.quarantines.open());
     let (hosts_down, quarantined) = (hosts.len(), quarantines.len());
-    let hosts = hosts.into_iter().map(|host| (Learnt::Host, host));
-    let not_asked = hosts.chain(quarantines.into_iter().map(|module| (Learnt::Quarantine, module)));
+    let hosts = hosts.into_iter().map(|host| (Learned::Host, host));
+    let not_asked = hosts.chain(quarantines.into_iter().map(|module| (Learned::Quarantine, module)));
     let not_asked: Vec<_> = not_asked.take(MOST_NOT_ASKED).collect();
     let words = ["host or module", "hosts and modules"];
     render(&Page {
@@ -130,7 +130,7 @@ pub(in crate::web) fn load(web: &Arc<Web>, _: Visit) -> Answer {
 /// Returns 404 for an unknown kind, 503 if the store is unavailable.
 pub(in crate::web) fn reset(web: &Arc<Web>, visit: Visit) -> Answer {
     let (form, (_, origin)) = (&visit.form, visit.actor()?);
-    let kind = Learnt::from_name(form.get("kind")).ok_or_else(WebError::no_such_page)?;
+    let kind = Learned::from_name(form.get("kind")).ok_or_else(WebError::no_such_page)?;
     let name = Some(form.get("name")).filter(|name| !name.is_empty());
     web.runs.module_health().reset(kind, name, &origin)?;
     web.redirect_with_notice("/app/operator", Notice::HealthReset)

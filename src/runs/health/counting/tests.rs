@@ -39,7 +39,7 @@ fn passed(direction: Direction) -> ControlCheck {
     control(direction, ControlVerdict::Passed, if direction == Direction::MadeUp { 404 } else { 200 })
 }
 
-/// A process with a clock of its own.
+/// A process with its own clock.
 struct Process {
     health: HealthTable,
     clock: ManualClock,

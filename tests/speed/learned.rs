@@ -1,11 +1,11 @@
-//! The deadline of a check is learnt from the earlier answers of its module.
+//! The deadline of a check is learned from the earlier answers of its module.
 
 use std::time::Duration;
 
 use super::*;
 use crate::support::databases::sqlite;
 
-/// The number of answers after which a deadline is learnt.
+/// The number of answers after which a deadline is learned.
 const ENOUGH: usize = 5;
 
 fn start(server: &Server, patient: bool) -> String {
@@ -28,7 +28,7 @@ fn search(server: &Server, site: &Site, time: Duration, patient: bool) -> (Value
     end(server, &run)
 }
 
-/// Returns the learnt deadline in milliseconds.
+/// Returns the learned deadline in milliseconds.
 fn deadline(server: &Server) -> Option<u64> {
     let health = health(server, "slow");
     assert!(health.get("deadline_ms").is_some(), "{health}");
@@ -39,16 +39,16 @@ fn serve(site: &Site, database: &str) -> Server {
     setup_for(site, &[site.module("slow", 1)], &["--check-timeout=60s"]).database(database).start()
 }
 
-/// Starts a server that has learnt a deadline from answers that took this time. Returns the deadline as well.
+/// Starts a server that has learned a deadline from answers that took this time. Returns the deadline as well.
 fn with_learnt_deadline(site: &Site, database: &str, time: Duration) -> (Server, u64) {
     let server = serve(site, database);
     for _ in 0..ENOUGH {
         assert_eq!(deadline(&server), None);
         assert_eq!(search(&server, site, time, false), (json!("hit"), Value::Null));
     }
-    let learnt = deadline(&server).expect("a deadline was learnt");
-    assert!(learnt >= 2000 && u128::from(learnt) >= 2 * time.as_millis() + 500, "{learnt}");
-    (server, learnt)
+    let learned = deadline(&server).expect("a deadline was learned");
+    assert!(learned >= 2000 && u128::from(learned) >= 2 * time.as_millis() + 500, "{learned}");
+    (server, learned)
 }
 
 #[test]
@@ -56,18 +56,18 @@ fn a_site_that_became_three_times_slower_is_cut_once_and_found_by_the_second_sea
     for database in databases() {
         let site = Site::start();
         let usual = Duration::from_secs(2);
-        let (mut first, learnt) = with_learnt_deadline(&site, &database.url, usual);
+        let (mut first, learned) = with_learnt_deadline(&site, &database.url, usual);
         assert!(first.terminate().success());
         let mut server = serve(&site, &database.url);
         server.key.clone_from(&first.key);
-        eventually("the stored deadline is read", || deadline(&server) == Some(learnt));
+        eventually("the stored deadline is read", || deadline(&server) == Some(learned));
 
         let run = start(&server, false);
         assert_eq!(end(&server, &run), (json!("timeout"), json!("learnt_deadline")), "{}", database.name);
         site.answer_one(200);
-        assert!(deadline(&server) > Some(2 * learnt), "{:?} after {learnt}", deadline(&server));
+        assert!(deadline(&server) > Some(2 * learned), "{:?} after {learned}", deadline(&server));
 
-        let slower = (3 * usual).max(Duration::from_millis(learnt + 100));
+        let slower = (3 * usual).max(Duration::from_millis(learned + 100));
         assert_eq!(search(&server, &site, slower, false), (json!("hit"), Value::Null), "{}", database.name);
     }
 }
@@ -75,8 +75,8 @@ fn a_site_that_became_three_times_slower_is_cut_once_and_found_by_the_second_sea
 #[test]
 fn a_patient_search_waits_for_longer_than_the_learnt_deadline() {
     let (site, database) = (Site::start(), sqlite());
-    let (server, learnt) = with_learnt_deadline(&site, &database.url, Duration::ZERO);
-    let slower = Duration::from_millis(learnt + 100);
+    let (server, learned) = with_learnt_deadline(&site, &database.url, Duration::ZERO);
+    let slower = Duration::from_millis(learned + 100);
     assert_eq!(search(&server, &site, slower, true), (json!("hit"), Value::Null));
 }
 
