@@ -44,21 +44,27 @@ pub struct RunBody<'a> {
     responses((status = 200, description = "The run.", body = RunBody<'_>,
         headers(("ETag" = String), ("Last-Modified" = String)))))]
 pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let (found, reader) = (api.find(call)?, &api.runs.reader);
-    let state = reader.state(&found)?;
-    let RunState { summary, follow, annotations } = &state;
-    // The results change only with the revision and the annotations, and their form with the document about it.
-    let version = (api.form(), summary.revision, summary, follow, annotations);
-    let etag = etag_of(&serde_json::to_vec(&version).map_err(Refusal::internal)?);
-    // Notes may change after the end of the run, and so may the runs of its family.
-    let may_change = summary.is_following_root() || !summary.notes.is_empty() || !annotations.is_empty();
-    let last_modified = last_modified(summary).filter(|_| !may_change);
-    let response = if call.request.has_current_copy(&etag, last_modified.as_deref()) {
-        Response::new(304, "application/json", [])
-    } else {
+    let reader = &api.runs.reader;
+    let (response, etag, last_modified) = loop {
+        let found = api.find(call)?;
+        let state = reader.state(&found)?;
+        let RunState { summary, follow, annotations } = &state;
+        // The results change only with the revision and the annotations, and their form with the document about it.
+        let version = (api.form(), summary.revision, summary, follow, annotations);
+        let etag = etag_of(&serde_json::to_vec(&version).map_err(Refusal::internal)?);
+        // Notes may change after the end of the run, and so may the runs of its family.
+        let may_change = summary.is_following_root() || !summary.notes.is_empty() || !annotations.is_empty();
+        let last_modified = last_modified(summary).filter(|_| !may_change);
+        if call.request.has_current_copy(&etag, last_modified.as_deref()) {
+            break (Response::new(304, "application/json", []), etag, last_modified);
+        }
         let results = reader.results(&found, &state, 0)?;
-        let results = results.iter().map(Arc::as_ref).collect();
-        json_response(200, &RunBody { summary, follow: *follow, results })
+        // Results that have got more sources meanwhile belong to another tag.
+        if summary.status.is_terminal() || api.find(call)?.summary().revision == summary.revision {
+            let results = results.iter().map(Arc::as_ref).collect();
+            let response = json_response(200, &RunBody { summary, follow: *follow, results });
+            break (response, etag, last_modified);
+        }
     };
     let mut response = response.with_header("ETag", etag).with_header("Cache-Control", "private, no-cache");
     if let Some(moment) = last_modified {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sightline::base::ids::RunId;
 use sightline::base::storage::StorageError;
-use sightline::model::drive::{Claim, Write};
+use sightline::model::drive::{Claim, Delta, Write};
 use sightline::model::run::{ResultRecord, Status};
 use sightline::model::start::NewRun;
 
@@ -62,6 +62,7 @@ on_both! {
         // Writes from before the driver stood still may arrive only now.
         let before = f.summary(&run);
         assert_eq!(f.store.save(run.id, old, &added(&[result(1, "a")]), HOLDS).unwrap(), Write::LeaseLost);
+        assert_eq!(f.store.save(run.id, old, &Delta::default(), HOLDS).unwrap(), Write::LeaseLost, "not renewed");
         assert_eq!(f.store.finish(run.id, old, &both_ended(), &failed()).unwrap(), Write::LeaseLost);
         assert_eq!((f.summary(&run), f.used()), (before, 1), "no result, no report, no end, no refund");
         assert_eq!(f.store.save(run.id, new, &added(&[result(1, "a")]), HOLDS).unwrap(), Write::Done);
