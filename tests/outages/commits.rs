@@ -147,10 +147,15 @@ fn a_wait_for_a_queued_search_survives_the_store() {
     let (database, relay, url) = behind_a_relay();
     let scene = Scene::with(|setup| setup.database(&url).flag("--max-runs=1"));
     let body = json!({"type": "username", "query": NAME, "wait": true});
+    let ask = || {
+        let request = scene.server.request("POST", "/v1/searches").key(&scene.key).json(&body);
+        request.header("Idempotency-Key", "once")
+    };
     let answer = std::thread::scope(|scope| {
-        let asked =
-            scope.spawn(|| scene.server.request("POST", "/v1/searches").key(&scene.key).json(&body).send());
+        let asked = scope.spawn(|| ask().send());
         eventually("the search is queued", || runs_of(&database) == 1);
+        // A repetition is refused until the first request knows its search.
+        eventually("it is waited for", || ask().header("Prefer", "wait=1").send().status == 200);
         relay.freeze(true);
         asked.join().unwrap()
     });
