@@ -10,6 +10,7 @@ use sightline::model::start::{NewRun, Refused, Started};
 
 use super::ledger::new_key;
 use super::{Fixture, added, at, charge, completed, new_account, result, search};
+use crate::support::eventually;
 
 impl Fixture {
     fn entries(&self, filter: AuditFilter) -> Vec<Entry> {
@@ -93,8 +94,8 @@ on_both! {
     fn entries_are_read_by_account_and_moment_and_page(f) {
         let (mine, other) = (Some(f.account.id), Some(AccountId::new()));
         for account in [mine, other, mine, other, mine, None] {
-            // The next entry has a later moment.
-            std::thread::sleep(Duration::from_millis(5));
+            let before = f.last().at;
+            eventually("the next entry is later", || Timestamp::now() > before + Duration::from_millis(1));
             let event = AuditEvent { account, ..AuditEvent::of_service(Action::AccountExported) };
             f.store.note(&event, &Origin::CLI).unwrap();
         }

@@ -139,9 +139,9 @@ pub(super) fn parse(text: &[u8]) -> Result<Message, Answer> {
         (Some("2.0"), Some(params), None) if is_response => {
             return Ok(Message { id: None, method: String::new(), params });
         }
-        (Some("2.0"), None, _) => "invalid params: an object is allowed",
-        (Some("2.0"), ..) => "invalid method: a string is allowed",
-        _ => "invalid jsonrpc: \"2.0\" is allowed",
+        (Some("2.0"), None, _) => "invalid params: expected an object",
+        (Some("2.0"), ..) => "invalid method: expected a string",
+        _ => "invalid jsonrpc: expected \"2.0\"",
     };
     Err(refused(INVALID_REQUEST, mistake, id.as_ref()))
 }
@@ -165,7 +165,7 @@ pub(super) fn text<'a>(params: &'a Params, name: &str) -> Result<&'a str, RpcErr
 pub(super) enum Revision {
     /// Up to 2025-11-25: sessions that `initialize` opens.
     WithSessions,
-    /// Since 2026-07-28: every request stands alone.
+    /// Since 2026-07-28: every request is independent.
     Stateless,
 }
 

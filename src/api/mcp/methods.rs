@@ -96,7 +96,7 @@ impl Exchange {
     /// Lists the runs of the account, the newest first.
     fn resources(&self) -> Result<Value, RpcError> {
         let cursor = |cursor: &Value| cursor.as_str().and_then(|text| text.parse::<Cursor>().ok());
-        let invalid = "invalid cursor: the nextCursor of an earlier answer is allowed";
+        let invalid = "invalid cursor: use the nextCursor of an earlier answer";
         let cursor = self
             .params
             .get("cursor")

@@ -109,7 +109,7 @@ pub(super) fn call(exchange: &Exchange, client: &mut Client<'_>) -> Result<Optio
         RpcError::new(INVALID_PARAMS, format!("unknown tool: {} are allowed", names.join(", ")))
     })?;
     let Value::Object(arguments) = exchange.arguments() else {
-        return Err(RpcError::new(INVALID_PARAMS, "invalid arguments: an object is allowed"));
+        return Err(RpcError::new(INVALID_PARAMS, "invalid arguments: expected an object"));
     };
     match tool.check_names(arguments).and_then(|()| (tool.function)(exchange, client)) {
         Ok(answer) => Ok(answer.as_ref().map(success)),
