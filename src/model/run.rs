@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
@@ -238,7 +238,7 @@ pub struct RunSummary {
     /// Whether modules that need a browser take part.
     pub premium: bool,
     /// How its checks are made.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "shown")]
     pub options: RunOptions,
     /// The choice of its modules, if the caller has made one. It is not known for a run of an earlier version.
     #[serde(skip)]
@@ -312,8 +312,10 @@ pub struct RunOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u8, minimum = 1, maximum = 120)]
     pub time_budget: Option<TimeBudget>,
-    /// Present only if true: the caller has named the modules. Hosts that gave no answer lately were asked, too.
+    /// Present only if true: the caller has named the modules. Hosts that gave no answer lately were asked, too. Only the
+    /// store has it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(ignore)]
     pub named: bool,
     /// Present only if true: adult sites were asked, too. This also holds for searches that its leads start.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -324,6 +326,11 @@ pub struct RunOptions {
     /// Present only if true: the profile pictures of accounts are fetched. It has no effect with `passive`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub avatars: bool,
+}
+
+/// Writes the options of a run for its reader.
+fn shown<S: Serializer>(options: &RunOptions, serializer: S) -> Result<S::Ok, S::Error> {
+    RunOptions { named: false, ..*options }.serialize(serializer)
 }
 
 impl RunOptions {
