@@ -5,116 +5,96 @@ use crate::modules::definition::ResultType;
 /// The section with verdicts.
 pub(super) const MAIL: &str = "mail";
 
-/// A column of a table.
-#[derive(Debug, PartialEq)]
-pub(super) struct Column {
-    /// The heading.
-    pub(super) head: &'static str,
-    /// The members of the metadata that the column shows, joined by commas. Empty for the value of the result.
-    pub(super) members: &'static [&'static str],
-    /// Whether the column shows the day of a time.
-    pub(super) is_day: bool,
-    /// Whether results that differ in this column are different rows.
-    pub(super) is_key: bool,
+/// What a column of a table shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shows {
+    /// The value of the result.
+    Value,
+    /// Members of its metadata, joined by commas.
+    Text,
+    /// Members of its metadata. Results that differ in them, or in the value, are different rows.
+    Key,
+    /// The day of a time.
+    Day,
 }
 
-/// A table of a section.
-pub(super) struct Shape {
-    pub(super) title: &'static str,
-    pub(super) types: &'static [ResultType],
-    pub(super) columns: &'static [Column],
-}
+use Shows::{Day, Key, Text, Value};
 
-const fn table(title: &'static str, types: &'static [ResultType], columns: &'static [Column]) -> Shape {
-    Shape { title, types, columns }
-}
+/// A column: what it shows, the heading, and the members of the metadata.
+pub(super) type Column = (Shows, &'static str, &'static [&'static str]);
 
-/// The column of the value itself.
-const fn value(head: &'static str) -> Column {
-    Column { head, members: &[], is_day: false, is_key: true }
-}
-
-const fn text(head: &'static str, members: &'static [&'static str]) -> Column {
-    Column { head, members, is_day: false, is_key: false }
-}
-
-const fn key(head: &'static str, members: &'static [&'static str]) -> Column {
-    Column { head, members, is_day: false, is_key: true }
-}
-
-const fn day(head: &'static str, members: &'static [&'static str]) -> Column {
-    Column { head, members, is_day: true, is_key: false }
-}
+/// A table of a section: the title, the types of its results, and the columns.
+pub(super) type Shape = (&'static str, &'static [ResultType], &'static [Column]);
 
 /// The sections in their order, each with its id, its title and its tables.
 #[rustfmt::skip]
 pub(super) static SECTIONS: [(&str, &str, &[Shape]); 9] = [
     ("overview", "Overview", &[
-        table("Registration", &[ResultType::Registration], &[
-            value("Name"), text("Registrar", &["registrar", "organization"]),
-            day("Registered", &["registered_at", "created_at"]), day("Changed", &["changed_at"]),
-            day("Expires", &["expires_at"]), text("Status", &["status"]), text("Name servers", &["name_servers"])]),
-        table("Reputation", &[ResultType::Reputation], &[
-            value("Verdict"), text("By", &["listed_by", "rated_by", "ranked_by", "source"]),
-            text("Details", &["threat", "grade", "rank", "score", "status", "risk_score", "entries"])]),
-        table("Related domains", &[ResultType::Domain], &[
-            value("Domain"), text("Role", &["role", "relation", "kind"]), text("Address", &["ip_address"])]),
+        ("Registration", &[ResultType::Registration], &[
+            (Value, "Name", &[]), (Text, "Registrar", &["registrar", "organization"]),
+            (Day, "Registered", &["registered_at", "created_at"]), (Day, "Changed", &["changed_at"]),
+            (Day, "Expires", &["expires_at"]), (Text, "Status", &["status"]), (Text, "Name servers", &["name_servers"])]),
+        ("Reputation", &[ResultType::Reputation], &[
+            (Value, "Verdict", &[]), (Text, "By", &["listed_by", "rated_by", "ranked_by", "source"]),
+            (Text, "Details", &["threat", "grade", "rank", "score", "status", "risk_score", "entries"])]),
+        ("Related domains", &[ResultType::Domain], &[
+            (Value, "Domain", &[]), (Text, "Role", &["role", "relation", "kind"]), (Text, "Address", &["ip_address"])]),
     ]),
     ("dns", "DNS", &[
-        table("Records", &[ResultType::DnsRecord], &[
-            key("Type", &["record_type"]), value("Value"), key("Name", &["name"]),
-            text("For", &["purpose", "provider"]), text("TTL in seconds", &["ttl_seconds"]),
-            day("Last seen", &["last_seen_at"])]),
-        table("Addresses", &[ResultType::IpAddress], &[
-            value("Address"), text("Host", &["host"]), text("Network", &["as_name", "asn", "prefix"]),
-            text("Place", &["city", "region", "country"]), day("First seen", &["first_seen_at"]),
-            day("Last seen", &["last_seen_at"])]),
+        ("Records", &[ResultType::DnsRecord], &[
+            (Key, "Type", &["record_type"]), (Value, "Value", &[]), (Key, "Name", &["name"]),
+            (Text, "For", &["purpose", "provider"]), (Text, "TTL in seconds", &["ttl_seconds"]),
+            (Day, "Last seen", &["last_seen_at"])]),
+        ("Addresses", &[ResultType::IpAddress], &[
+            (Value, "Address", &[]), (Text, "Host", &["host"]), (Text, "Network", &["as_name", "asn", "prefix"]),
+            (Text, "Place", &["city", "region", "country"]), (Day, "First seen", &["first_seen_at"]),
+            (Day, "Last seen", &["last_seen_at"])]),
     ]),
     ("subdomains", "Subdomains", &[
-        table("Subdomains", &[ResultType::Subdomain], &[
-            value("Name"), text("Address", &["ip_address"]), text("Where", &["role"])]),
+        ("Subdomains", &[ResultType::Subdomain], &[
+            (Value, "Name", &[]), (Text, "Address", &["ip_address"]), (Text, "Where", &["role"])]),
     ]),
     ("certificates", "Certificates", &[
-        table("Certificates", &[ResultType::Certificate], &[
-            text("For", &["common_name", "names"]), text("Issuer", &["issuer"]), day("Valid from", &["not_before"]),
-            day("Valid to", &["not_after"]), value("Serial number")]),
+        ("Certificates", &[ResultType::Certificate], &[
+            (Text, "For", &["common_name", "names"]), (Text, "Issuer", &["issuer"]), (Day, "Valid from", &["not_before"]),
+            (Day, "Valid to", &["not_after"]), (Value, "Serial number", &[])]),
     ]),
     ("technology", "Technology", &[
-        table("Technology", &[ResultType::Technology], &[
-            value("Name"), key("Kind", &["kind", "service", "network"]), text("Role", &["role"]),
-            text("Version", &["version"]), text("Evidence", &["evidence", "record"])]),
-        table("Services", &[ResultType::Tenant], &[
-            key("Service", &["service"]), value("Tenant"), text("Found by", &["match", "realm"]),
-            text("Details", &["region", "cloud", "imap_host", "smtp_host", "open_jobs"])]),
+        ("Technology", &[ResultType::Technology], &[
+            (Value, "Name", &[]), (Key, "Kind", &["kind", "service", "network"]), (Text, "Role", &["role"]),
+            (Text, "Version", &["version"]), (Text, "Evidence", &["evidence", "record"])]),
+        ("Services", &[ResultType::Tenant], &[
+            (Key, "Service", &["service"]), (Value, "Tenant", &[]), (Text, "Found by", &["match", "realm"]),
+            (Text, "Details", &["region", "cloud", "imap_host", "smtp_host", "open_jobs"])]),
     ]),
     (MAIL, "Mail security", &[]),
     ("people", "People and accounts", &[
-        table("Names", &[ResultType::PersonName], &[
-            value("Name"), text("Role", &["role", "relation"]), text("Organization", &["organization"])]),
-        table("Accounts", &[ResultType::Profile, ResultType::Account], &[
-            key("Service", &["service"]), value("Account"), text("Name", &["display_name", "username"]),
-            text("Relation", &["relation", "role", "match"]), day("Created", &["created_at"])]),
-        table("Usernames", &[ResultType::Username], &[value("Username"), text("Where", &["role", "relation"])]),
-        table("Contacts", &[ResultType::Email, ResultType::Phone], &[
-            value("Address or number"), text("Role", &["role", "relation", "kind"]),
-            text("Name", &["name", "display_name"])]),
-        table("Public keys", &[ResultType::PublicKey], &[
-            value("Key"), text("Algorithm", &["algorithm", "record_type"]), text("Bits", &["bits"]),
-            day("Created", &["created_at"]), day("Expires", &["expires_at"])]),
+        ("Names", &[ResultType::PersonName], &[
+            (Value, "Name", &[]), (Text, "Role", &["role", "relation"]), (Text, "Organization", &["organization"])]),
+        ("Accounts", &[ResultType::Profile, ResultType::Account], &[
+            (Key, "Service", &["service"]), (Value, "Account", &[]), (Text, "Name", &["display_name", "username"]),
+            (Text, "Relation", &["relation", "role", "match"]), (Day, "Created", &["created_at"])]),
+        ("Usernames", &[ResultType::Username], &[(Value, "Username", &[]), (Text, "Where", &["role", "relation"])]),
+        ("Contacts", &[ResultType::Email, ResultType::Phone], &[
+            (Value, "Address or number", &[]), (Text, "Role", &["role", "relation", "kind"]),
+            (Text, "Name", &["name", "display_name"])]),
+        ("Public keys", &[ResultType::PublicKey], &[
+            (Value, "Key", &[]), (Text, "Algorithm", &["algorithm", "record_type"]), (Text, "Bits", &["bits"]),
+            (Day, "Created", &["created_at"]), (Day, "Expires", &["expires_at"])]),
     ]),
     ("breaches", "Breaches", &[
-        table("Breaches", &[ResultType::Breach], &[
-            value("Breach"), day("Date", &["breached_on", "last_seen_at"]),
-            text("Accounts", &["accounts", "records", "breaches"]), text("What leaked", &["data_classes"])]),
+        ("Breaches", &[ResultType::Breach], &[
+            (Value, "Breach", &[]), (Day, "Date", &["breached_on", "last_seen_at"]),
+            (Text, "Accounts", &["accounts", "records", "breaches"]), (Text, "What leaked", &["data_classes"])]),
     ]),
     ("archive", "Pages and archive", &[
-        table("Archive", &[ResultType::Archive], &[
-            value("Address"), key("Archive", &["archive", "snapshot"]),
-            day("First captured", &["first_captured_at", "captured_at"]), day("Last captured", &["last_captured_at"])]),
-        table("Pages", &[ResultType::Url], &[
-            value("Address"), text("Kind", &["kind", "source", "role"]),
-            text("Title", &["title", "name", "repository", "description"]),
-            day("Date", &["submitted_at", "committed_at", "created_at", "last_modified_at", "year"])]),
+        ("Archive", &[ResultType::Archive], &[
+            (Value, "Address", &[]), (Key, "Archive", &["archive", "snapshot"]),
+            (Day, "First captured", &["first_captured_at", "captured_at"]), (Day, "Last captured", &["last_captured_at"])]),
+        ("Pages", &[ResultType::Url], &[
+            (Value, "Address", &[]), (Text, "Kind", &["kind", "source", "role"]),
+            (Text, "Title", &["title", "name", "repository", "description"]),
+            (Day, "Date", &["submitted_at", "committed_at", "created_at", "last_modified_at", "year"])]),
     ]),
 ];
 
@@ -127,9 +107,9 @@ mod tests {
     #[test]
     fn each_type_is_in_one_table() {
         let mut seen = BTreeSet::new();
-        for shape in SECTIONS.iter().flat_map(|(_, _, shapes)| *shapes) {
-            assert!(shape.types.iter().all(|kind| seen.insert(*kind)), "{}", shape.title);
-            assert!(shape.columns.iter().any(|column| column.is_key), "{}", shape.title);
+        for (title, types, columns) in SECTIONS.iter().flat_map(|(_, _, shapes)| *shapes) {
+            assert!(types.iter().all(|kind| seen.insert(*kind)), "{title}");
+            assert!(columns.iter().any(|(shows, ..)| matches!(shows, Key | Value)), "{title}");
         }
         let schema = schemars::schema_for!(ResultType);
         let known = schema.get("enum").and_then(|names| names.as_array()).unwrap();

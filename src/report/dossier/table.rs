@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::shape::{Column, Shape};
+use super::shape::{Column, Shape, Shows};
 use crate::model::entity::merge;
 use crate::model::run::ResultRecord;
 
@@ -38,12 +38,12 @@ pub struct Row {
 impl Table {
     /// Makes the table of the results that belong in it. Columns that are empty in every row are left out.
     pub(super) fn new(shape: &Shape, results: &[ResultRecord]) -> Self {
-        let Shape { title, types, columns } = *shape;
+        let (title, types, columns) = *shape;
         let mut rows: Vec<Row> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
         let is_listed = |it: &&ResultRecord| types.iter().any(|kind| kind.as_str() == it.result_type);
         for result in results.iter().filter(is_listed) {
-            let cells: Vec<String> = columns.iter().map(|column| column.cell(result)).collect();
+            let cells: Vec<String> = columns.iter().map(|column| cell(column, result)).collect();
             let key = key(columns, &cells);
             match places.get(&key) {
                 Some(place) => rows[*place].add(columns, cells, result),
@@ -59,7 +59,7 @@ impl Table {
         for row in &mut rows {
             row.cells = used.iter().map(|index| row.cells[*index].clone()).collect();
         }
-        Self { title, heads: used.into_iter().map(|index| columns[index].head).collect(), rows }
+        Self { title, heads: used.into_iter().map(|index| columns[index].1).collect(), rows }
     }
 }
 
@@ -69,7 +69,10 @@ impl Row {
         for ((mine, other), column) in self.cells.iter_mut().zip(cells).zip(columns) {
             if mine.is_empty() {
                 *mine = other;
-            } else if !column.is_key && !other.is_empty() && !mine.contains(&other) && mine.len() < MOST_BYTES
+            } else if !is_key(column)
+                && !other.is_empty()
+                && !mine.contains(&other)
+                && mine.len() < MOST_BYTES
             {
                 *mine += "; ";
                 *mine += &other;
@@ -83,26 +86,27 @@ impl Row {
     }
 }
 
-impl Column {
-    fn cell(&self, result: &ResultRecord) -> String {
-        if self.members.is_empty() {
-            let address = result.metadata.get("profile_url").and_then(Value::as_str);
-            return result.value.as_deref().or(address).unwrap_or_default().trim().to_owned();
-        }
-        let values = self.members.iter().filter_map(|name| result.metadata.get(*name));
-        let texts = values.flat_map(texts).map(|text| if self.is_day { day_of(text) } else { text });
-        let mut distinct: Vec<String> = Vec::new();
-        for text in texts.filter(|text| !text.is_empty()) {
-            if !distinct.contains(&text) {
-                distinct.push(text);
-            }
-        }
-        if self.is_day {
-            distinct.truncate(1);
-        }
-        distinct.truncate(MOST_ITEMS);
-        distinct.join(", ")
+/// Returns whether results that differ in the column are different rows.
+fn is_key((shows, ..): &Column) -> bool {
+    matches!(shows, Shows::Value | Shows::Key)
+}
+
+fn cell((shows, _, members): &Column, result: &ResultRecord) -> String {
+    if *shows == Shows::Value {
+        let address = result.metadata.get("profile_url").and_then(Value::as_str);
+        return result.value.as_deref().or(address).unwrap_or_default().trim().to_owned();
     }
+    let is_day = *shows == Shows::Day;
+    let values = members.iter().filter_map(|name| result.metadata.get(*name));
+    let texts = values.flat_map(texts).map(|text| if is_day { day_of(text) } else { text });
+    let mut distinct: Vec<String> = Vec::new();
+    for text in texts.filter(|text| !text.is_empty()) {
+        if !distinct.contains(&text) {
+            distinct.push(text);
+        }
+    }
+    distinct.truncate(if is_day { 1 } else { MOST_ITEMS });
+    distinct.join(", ")
 }
 
 /// Returns the platforms that found a result.
@@ -112,7 +116,7 @@ fn sources(result: &ResultRecord) -> Vec<(u32, String)> {
 }
 
 fn key(columns: &[Column], cells: &[String]) -> String {
-    let keys = columns.iter().zip(cells).filter(|(column, _)| column.is_key);
+    let keys = columns.iter().zip(cells).filter(|(column, _)| is_key(column));
     keys.map(|(_, cell)| cell.to_lowercase()).collect::<Vec<_>>().join("\u{0}")
 }
 
@@ -145,10 +149,10 @@ mod tests {
     use serde_json::json;
 
     const COLUMNS: &[Column] = &[
-        Column { head: "Type", members: &["record_type"], is_day: false, is_key: true },
-        Column { head: "Value", members: &[], is_day: false, is_key: true },
-        Column { head: "Seen", members: &["last_seen_at"], is_day: true, is_key: false },
-        Column { head: "Never", members: &["absent"], is_day: false, is_key: false },
+        (Shows::Key, "Type", &["record_type"]),
+        (Shows::Value, "Value", &[]),
+        (Shows::Day, "Seen", &["last_seen_at"]),
+        (Shows::Text, "Never", &["absent"]),
     ];
 
     fn result(id: u32, value: &str, metadata: &Value) -> ResultRecord {
@@ -169,8 +173,7 @@ mod tests {
             result(3, "ns.example", &json!({"record_type": "NS", "last_seen_at": "no date"})),
             result(4, "10.0.0.1", &json!({"record_type": ["A", {"deep": 1}]})),
         ];
-        let shape = Shape { title: "Records", types: &[ResultType::DnsRecord], columns: COLUMNS };
-        let table = Table::new(&shape, &results);
+        let table = Table::new(&("Records", &[ResultType::DnsRecord], COLUMNS), &results);
         assert_eq!(table.heads, ["Type", "Value", "Seen"]);
         let row = |cells: [&str; 3], sources: &[(u32, &str)]| Row {
             cells: cells.map(str::to_owned).to_vec(),
