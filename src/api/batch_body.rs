@@ -122,7 +122,7 @@ fn is_csv(request: &Request) -> bool {
 fn checked_name(name: Option<String>) -> Result<Option<String>, Refusal> {
     let Some(name) = name else { return Ok(None) };
     batch_name(&name)
-        .map_err(|allowed| Refusal::invalid_request("name", format!("name is not {allowed}"), allowed))
+        .map_err(|allowed| Refusal::invalid_request("name", format!("name must be {allowed}"), allowed))
 }
 
 fn draft(api: &Api, searches: &[Value]) -> Result<Draft, Refusal> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::batch_body::{BatchBody, BatchOrder, BatchParameters, CsvFile};
@@ -20,11 +20,11 @@ use crate::modules::query::SearchType;
 use crate::report::Format;
 use crate::report::batch::{BatchReport, file_name, write_batch};
 use crate::runs::batches::BatchMatrix;
-use crate::runs::batches::draft::{Draft, Duplicate, InvalidRow};
+use crate::runs::batches::draft::{Duplicate, InvalidRow};
 use crate::service::refusal::Refusal;
 
 /// The maximum number of invalid searches and of duplicates that an answer lists.
-const MOST_TOLD: usize = 100;
+const MOST_LISTED: usize = 100;
 
 /// A batch of searches.
 #[derive(Debug, Serialize, ToSchema)]
@@ -77,12 +77,9 @@ impl<'a> BatchHead<'a> {
     }
 }
 
-/// A batch that was accepted.
+/// The price of a batch, and the searches that it has twice.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct AcceptedBatch<'a> {
-    /// The batch.
-    #[serde(flatten)]
-    pub batch: BatchHead<'a>,
+pub struct BatchPrice {
     /// Credits that its searches cost if all are made, without those that leads start.
     pub credits: u64,
     /// Number of searches that are the same as an earlier one.
@@ -92,6 +89,17 @@ pub struct AcceptedBatch<'a> {
     pub duplicates: Vec<Duplicate>,
 }
 
+/// A batch that was accepted.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AcceptedBatch<'a> {
+    /// The batch.
+    #[serde(flatten)]
+    pub batch: BatchHead<'a>,
+    /// Its price.
+    #[serde(flatten)]
+    pub price: BatchPrice,
+}
+
 /// What a batch would cost, and which of its searches are not valid.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchPreview {
@@ -99,16 +107,12 @@ pub struct BatchPreview {
     pub dry_run: bool,
     /// Number of searches that would be made.
     pub searches: u32,
-    /// Credits that they cost, without those that leads start.
-    pub credits: u64,
+    /// Their price.
+    #[serde(flatten)]
+    pub price: BatchPrice,
     /// Credits that the account has left in this billing period; null if there is no limit.
     #[schema(required)]
     pub credits_remaining: Option<u64>,
-    /// Number of searches that are the same as an earlier one.
-    pub duplicate_count: u32,
-    /// These searches; the first 100 of them.
-    #[schema(max_items = 100)]
-    pub duplicates: Vec<Duplicate>,
     /// Number of searches that are not valid. A batch with one is refused.
     pub invalid_count: u32,
     /// These searches; the first 100 of them.
@@ -137,42 +141,33 @@ pub struct BatchPreview {
 pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
-    let order = BatchOrder::read(api, call.request, caller)?;
-    if order.dry_run {
-        return Ok(ok_json(&preview(&order.draft, api.accounts.balance(caller)?.remaining())));
+    let BatchOrder { draft, name, dry_run } = BatchOrder::read(api, call.request, caller)?;
+    let invalid: Vec<InvalidRow> = draft.invalid.iter().take(MOST_LISTED).cloned().collect();
+    let price = BatchPrice {
+        credits: draft.cost(),
+        duplicate_count: count(draft.duplicates.len()),
+        duplicates: draft.duplicates.iter().take(MOST_LISTED).copied().collect(),
+    };
+    if dry_run {
+        let (searches, invalid_count) = (count(draft.rows.len()), count(draft.invalid.len()));
+        let credits_remaining = api.accounts.balance(caller)?.remaining();
+        return Ok(ok_json(&BatchPreview {
+            dry_run,
+            searches,
+            price,
+            credits_remaining,
+            invalid_count,
+            invalid,
+        }));
     }
-    if !order.draft.invalid.is_empty() {
-        let invalid = &order.draft.invalid;
-        return Err(Refusal::invalid_searches(invalid.len(), &invalid_rows(&order.draft)));
+    if !invalid.is_empty() {
+        return Err(Refusal::invalid_searches(draft.invalid.len(), &invalid));
     }
-    let BatchOrder { draft, name, .. } = order;
     let id = api.services.create_batch(caller, name, &draft, key, &call.origin()?)?;
     let batch = api.store.batch(caller.account.id, id)?.ok_or_else(|| Refusal::no_such("batch"))?;
-    let answer = AcceptedBatch {
-        batch: BatchHead::new(&batch, api.clock.now()),
-        credits: draft.cost(),
-        duplicate_count: count(draft.duplicates.len()),
-        duplicates: draft.duplicates.iter().take(MOST_TOLD).copied().collect(),
-    };
+    let answer = AcceptedBatch { batch: BatchHead::new(&batch, api.clock.now()), price };
     let location = format!("{}/v1/batches/{id}", api.root);
     Ok(Reply::Now(json_response(201, &answer).with_header("Location", location)))
-}
-
-fn preview(draft: &Draft, credits_remaining: Option<u64>) -> BatchPreview {
-    BatchPreview {
-        dry_run: true,
-        searches: count(draft.rows.len()),
-        credits: draft.cost(),
-        credits_remaining,
-        duplicate_count: count(draft.duplicates.len()),
-        duplicates: draft.duplicates.iter().take(MOST_TOLD).copied().collect(),
-        invalid_count: count(draft.invalid.len()),
-        invalid: invalid_rows(draft),
-    }
-}
-
-fn invalid_rows(draft: &Draft) -> Vec<InvalidRow> {
-    draft.invalid.iter().take(MOST_TOLD).cloned().collect()
 }
 
 page_of! {
@@ -293,35 +288,21 @@ pub fn stop_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     no_content(api.runs.stop_batch(account, call.id("batch")?, &call.origin()?)?, "batch")
 }
 
-/// The query parameters of an export.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct BatchExportParameters {
-    /// Format of the file; `json` by default.
-    #[serde(default, deserialize_with = "batch_format")]
-    #[param(value_type = Option<String>, pattern = "^(json|ndjson|csv)$", example = "json")]
-    format: Option<Format>,
-}
-
-fn batch_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Format>, D::Error> {
-    request::format(deserializer, Format::OF_BATCHES)
-}
-
 /// Gets the results of all searches of a batch as a file.
 ///
 /// Contains the results found so far if the batch has not ended; the file name then says so. If the export fails before
 /// its end, the connection is closed, so that an incomplete file never looks complete. CSV cells never run as formulas
 /// in a spreadsheet. Costs no credits.
 #[utoipa::path(get, path = "/v1/batches/{batch_id}/export",
-    params(BatchExportParameters),
+    params(("format" = Option<String>, Query, description = "Format of the file; `json` by default.",
+        pattern = "^(json|ndjson|csv)$", example = "json")),
     responses((status = 200, description = "The file.",
         content(
             (BatchReport<'_> = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
         ),
         headers(("Content-Disposition" = String)))))]
 pub fn export_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let BatchExportParameters { format } = request::query(call.request)?;
-    let format = format.unwrap_or(Format::Json);
+    let format = request::format(call.request, Format::OF_BATCHES)?;
     let batch = api.find_batch(call)?;
     let name = file_name(&batch, "batch", format.as_str());
     let head = Response::empty(200)
@@ -334,31 +315,17 @@ pub fn export_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     }))
 }
 
-/// The query parameters of the matrix.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct MatrixParameters {
-    /// Format of the file; `json` by default. CSV has one row for each query, one column for each module.
-    #[serde(default, deserialize_with = "matrix_format")]
-    #[param(value_type = Option<String>, pattern = "^(json|csv)$", example = "json")]
-    format: Option<Format>,
-}
-
-fn matrix_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Format>, D::Error> {
-    request::format(deserializer, Format::OF_MATRICES)
-}
-
 /// Gets the outcomes of a batch: its queries by the platforms that were asked.
 ///
 /// Costs no credits.
 #[utoipa::path(get, path = "/v1/batches/{batch_id}/matrix",
-    params(MatrixParameters),
+    params(("format" = Option<String>, Query, pattern = "^(json|csv)$", example = "json",
+        description = "Format of the file; `json` by default. CSV has one row for each query, one column for each module.")),
     responses((status = 200, description = "The matrix.",
         content((BatchMatrix = "application/json"), (String = "text/csv")),
         headers(("Content-Disposition" = String)))))]
 pub fn get_batch_matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let MatrixParameters { format } = request::query(call.request)?;
-    let format = format.unwrap_or(Format::Json);
+    let format = request::format(call.request, Format::OF_MATRICES)?;
     let batch = api.find_batch(call)?;
     let name = file_name(&batch, "matrix", "csv");
     let api = Arc::clone(api);

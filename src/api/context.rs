@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::ops::Deref;
 use std::str::FromStr;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, LazyLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use log::{Level, log};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::account::service::Caller;
 use crate::base::cache::{Cache, Computed};
 use crate::base::ids::{AccountId, RequestId};
-use crate::http::{self, Reply, Request, Response, RouteError, Segments, StaticFile};
+use crate::http::{self, Reply, Request, Response, Segments, StaticFile};
 use crate::model::audit::Origin;
 use crate::model::batch::Batch;
 use crate::model::watch::Watch;
@@ -47,9 +47,6 @@ pub struct ApiConfig {
     pub cors_origins: Vec<String>,
 }
 
-/// A document that is built when it is first requested.
-pub(super) type LazyFile = LazyLock<Arc<StaticFile>, Box<dyn FnOnce() -> Arc<StaticFile> + Send>>;
-
 /// The JSON API.
 pub struct Api {
     pub(super) config: ApiConfig,
@@ -58,8 +55,8 @@ pub struct Api {
     pub(super) services: Services,
     /// Whether the database answers.
     pub(super) ping: Cache<(), bool>,
-    /// The document of `/openapi.json`.
-    pub(super) openapi: LazyFile,
+    /// The document of `/openapi.json`, made for its first request.
+    pub(super) openapi: OnceLock<Arc<StaticFile>>,
     /// The idempotency keys of requests in progress.
     pub(super) in_flight: InProgress<(AccountId, String), ()>,
     /// The calls of MCP in progress by account, session and id. A client cancels its call by setting the flag.
@@ -254,37 +251,24 @@ impl Refusal {
     }
 }
 
-impl From<RouteError> for Refusal {
-    fn from(error: RouteError) -> Self {
-        let RouteError::MethodNotAllowed(allow) = error else { return Self::no_such("address") };
-        let message = format!("method not allowed: this address supports {allow}");
-        let methods = values(&allow.split(", ").collect::<Vec<_>>());
-        Self::new(Code::MethodNotAllowed, message).with("allowed", methods)
-    }
-}
-
 impl From<http::Refusal> for Refusal {
     fn from(refusal: http::Refusal) -> Self {
         use http::Refusal as Why;
-        let refused = |status: u16, field: &str, message: &str| {
-            Self::new(Code::InvalidRequest, message).with("field", field).with_status(status)
-        };
+        let (status, field, mistake) = refusal.parts();
         match refusal {
-            Why::Malformed(what) => Self::new(Code::InvalidRequest, what),
-            Why::BodyTimeout => refused(408, "body", "the body did not arrive in time"),
-            Why::LengthRequired => {
-                let message =
-                    "send a Content-Length: a body in chunks is only read behind a proxy that collects it";
-                refused(411, "body", message)
+            Why::NotFound => Self::no_such("address"),
+            Why::MethodNotAllowed(allow) => {
+                let message = format!("method not allowed: this address supports {allow}");
+                let methods = values(&allow.split(", ").collect::<Vec<_>>());
+                Self::new(Code::MethodNotAllowed, message).with("allowed", methods)
             }
-            Why::BodyTooLarge => Self::new(Code::PayloadTooLarge, "the body is larger than allowed")
-                .with("field", "body")
+            Why::BodyTooLarge => Self::new(Code::PayloadTooLarge, mistake)
+                .with("field", field)
                 .with("allowed", "at most 65536 bytes, and 2097152 bytes for a batch"),
-            Why::TargetTooLong => refused(414, "target", "the request target is too long"),
-            Why::HeadTooLarge => refused(431, "headers", "the request headers are too large"),
             Why::Overloaded { retry_after } => Self::overloaded(retry_after.as_secs()),
             Why::ShuttingDown => Self::shutting_down(),
-            Why::Internal => Self::internal("the handler panicked"),
+            Why::Internal(cause) => Self::internal(cause),
+            _ => Self::new(Code::InvalidRequest, mistake).with("field", field).with_status(status),
         }
     }
 }

@@ -176,7 +176,7 @@ fn purpose(text: &str) -> Result<String, Refusal> {
         return Ok(text.to_owned());
     }
     let allowed = format!("a text of 1 to {MAX_PURPOSE} characters without control characters");
-    Err(Refusal::invalid_request("purpose", format!("purpose is not {allowed}"), allowed))
+    Err(Refusal::invalid_request("purpose", format!("purpose must be {allowed}"), allowed))
 }
 
 /// Returns whether a body that failed to parse asked for a stream, as far as it can be read. Decides what the

@@ -201,7 +201,7 @@ fn name(field: &str, name: Option<String>) -> Result<Option<String>, Refusal> {
         return Ok(name);
     }
     let allowed = format!("1 to {MAX_NAME} characters");
-    Err(Refusal::invalid_request(field, format!("{field} does not have {allowed}"), allowed))
+    Err(Refusal::invalid_request(field, format!("{field} must have {allowed}"), allowed))
 }
 
 /// Lists usernames that a person may have chosen.

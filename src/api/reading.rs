@@ -172,20 +172,12 @@ pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
     Ok(page_of_runs(api, call, page, limit))
 }
 
-/// The query parameters of an export.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct ExportParameters {
-    /// Format of the file; `json` by default.
-    format: Option<Format>,
-}
-
 /// Gets a run as a file.
 ///
 /// Contains the results found so far if the run has not ended; `X-Run-Status` and the file name then show it. CSV
 /// cells never run as formulas in a spreadsheet. A PDF needs a browser, which takes some seconds. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}/export",
-    params(ExportParameters),
+    params(("format" = Option<Format>, Query, description = "Format of the file; `json` by default.")),
     responses((status = 200, description = "The file.",
         content(
             (RunRecord = "application/json"), (String = "application/x-ndjson"), (String = "text/csv"),
@@ -198,8 +190,7 @@ pub struct ExportParameters {
         ))))]
 pub fn export_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
-    let ExportParameters { format } = request::query(call.request)?;
-    let format = format.unwrap_or(Format::Json);
+    let format = request::format(call.request, &Format::ALL)?;
     let run = format.read(&api.runs.reader, &found)?;
     if format != Format::Pdf {
         return file(api, &run, format).map(Reply::Now);

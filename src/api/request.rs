@@ -3,10 +3,9 @@
 
 use std::str::FromStr;
 
+use serde::Deserialize;
 use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{
-    Deserialize, DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor,
-};
+use serde::de::{DeserializeOwned, Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor};
 use serde_json::{Map, Value};
 use utoipa::IntoParams;
 
@@ -42,16 +41,18 @@ pub(super) fn read<T: DeserializeOwned>(object: &Value) -> Result<T, Refusal> {
         let path = if path == "." { "" } else { path.as_str() };
         if let Some(missing) = mistake.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'))
         {
-            let field = if path.is_empty() { missing.to_owned() } else { format!("{path}.{missing}") };
-            // What is allowed for a missing member is known to its type, which refuses null.
-            let allowed = allowed(&mistake_with::<T>(object, &field, Value::Null));
-            return Refusal::invalid_request(&field, format!("{field} is missing"), allowed);
+            // Its type says what it expects if it refuses null. Only the outermost object has members that are required.
+            let mut object = object.clone();
+            object[missing] = Value::Null;
+            let mistake = T::deserialize(Part(&object)).err().map(|error| error.to_string());
+            let allowed = allowed(&mistake.unwrap_or_default());
+            return Refusal::invalid_request(missing, format!("{missing} is missing"), allowed);
         }
         let allowed = allowed(&mistake);
         let field = path.split('[').next().filter(|field| !field.is_empty()).unwrap_or("body");
         let message = match (&allowed, path.ends_with(']')) {
-            (Value::String(words), true) => format!("{field} has an item that is not {words}"),
-            (Value::String(words), false) => format!("{field} is not {words}"),
+            (Value::String(words), true) => format!("each item of {field} must be {words}"),
+            (Value::String(words), false) => format!("{field} must be {words}"),
             (_, true) => format!("{field} has an unknown item"),
             (_, false) => format!("the {field} is unknown"),
         };
@@ -61,27 +62,14 @@ pub(super) fn read<T: DeserializeOwned>(object: &Value) -> Result<T, Refusal> {
 
 /// Returns what a member may be. A mistake ends with what its type says, and may begin with what the caller sent.
 fn allowed(mistake: &str) -> Value {
-    let expected = |mistake: &str| mistake.rsplit_once(", expected ").map_or("a value", |it| it.1).to_owned();
-    match expected(mistake).as_str() {
+    match mistake.rsplit_once(", expected ").map_or("a value", |(_, expected)| expected) {
         "a boolean" => "true or false".into(),
         "a sequence" => "an array".into(),
+        "a map" => "an object".into(),
         words if words.contains('`') => values(&words.split('`').skip(1).step_by(2).collect::<Vec<_>>()),
         words if words.starts_with("struct ") => "an object".into(),
         words => words.into(),
     }
-}
-
-/// Returns the mistake in an object with another value of one member.
-fn mistake_with<T: DeserializeOwned>(object: &Value, path: &str, value: Value) -> String {
-    let (mut object, path) = (object.clone(), path.replace(']', "").replace('[', "."));
-    let (outer, name) = path.rsplit_once('.').map_or(("", path.as_str()), |(outer, name)| (outer, name));
-    let outer = if outer.is_empty() { String::new() } else { format!("/{}", outer.replace('.', "/")) };
-    match object.pointer_mut(&outer) {
-        Some(Value::Object(members)) => drop(members.insert(name.to_owned(), value)),
-        Some(items) => *items.get_mut(name.parse::<usize>().unwrap_or(0)).unwrap_or(&mut Value::Null) = value,
-        None => {}
-    }
-    T::deserialize(Part(&object)).err().map(|error| error.to_string()).unwrap_or_default()
 }
 
 /// A value that is read only in the form that its schema has: words from texts, and objects from objects. serde_json would
@@ -105,14 +93,6 @@ impl<'de> Deserializer<'de> for Part<'de> {
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
         if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Self::Error> {
-        visitor.visit_newtype_struct(self)
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -140,8 +120,8 @@ impl<'de> Deserializer<'de> for Part<'de> {
     }
 
     serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct newtype_struct
+        seq tuple tuple_struct map identifier ignored_any
     }
 }
 
@@ -174,6 +154,24 @@ pub(super) fn query<T: DeserializeOwned + IntoParams>(request: &Request) -> Resu
         }
     }
     read(&parameters.into())
+}
+
+#[derive(Deserialize, IntoParams)]
+struct FormatParameters {
+    format: Option<String>,
+}
+
+/// Reads the query parameter `format`: one of `known`, of which the first is the default.
+///
+/// # Errors
+/// Returns the same errors as [`query`].
+pub(super) fn format(request: &Request, known: &[Format]) -> Result<Format, Refusal> {
+    let FormatParameters { format } = query(request)?;
+    let format = format.map_or(known.first().copied(), |name| Format::among(known, &name));
+    format.ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|format| format.as_str()).collect();
+        Refusal::invalid_request("format", "the format is unknown", values(&names))
+    })
 }
 
 pub(super) fn require_json(request: &Request) -> Result<(), Refusal> {
@@ -245,15 +243,6 @@ fn parsed<'de, D: Deserializer<'de>, T>(
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     let wrong = || D::Error::invalid_value(Unexpected::Other("another text"), &allowed);
     parse(&text).map(Some).ok_or_else(wrong)
-}
-
-/// Reads the format of a file, which is one of `known`.
-pub(super) fn format<'de, D: Deserializer<'de>>(
-    deserializer: D,
-    known: &'static [&'static str],
-) -> Result<Option<Format>, D::Error> {
-    let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
-    Format::among(known, &name).map(Some).ok_or_else(|| D::Error::unknown_variant(&name, known))
 }
 
 /// Reads a member that null removes: a missing one is `None`, null is `Some(None)`.

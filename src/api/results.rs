@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, ok_json};
@@ -61,21 +61,13 @@ pub fn list_search_leads(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refus
     }))
 }
 
-/// The query parameters of a graph.
+/// The query parameters of what is read of a run or of its family.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct GraphParameters {
-    /// Format of the graph; `json` by default.
-    #[serde(default, deserialize_with = "graph_format")]
-    #[param(value_type = Option<String>, pattern = "^(json|graphml|stix)$", example = "json")]
-    format: Option<Format>,
+pub struct FamilyParameters {
     /// Whether the searches that leads of this one and theirs have started are included.
     #[param(required = false, value_type = bool, default = true)]
     family: Option<bool>,
-}
-
-fn graph_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Format>, D::Error> {
-    request::format(deserializer, Format::OF_GRAPHS)
 }
 
 /// Gets the graph of a run.
@@ -83,19 +75,21 @@ fn graph_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<For
 /// Its nodes are the entities that the run has found or that its results name; its edges say why they are joined. The
 /// same entity has the same id in every graph. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}/graph",
-    params(GraphParameters),
+    params(FamilyParameters, ("format" = Option<String>, Query, description = "Format of the graph; `json` by default.",
+        pattern = "^(json|graphml|stix)$", example = "json")),
     responses((status = 200, description = "The graph of the results found so far.",
         content((Graph = "application/json"), (String = "application/xml"),
             (Object = "application/stix+json;version=2.1")),
         headers(("X-Run-Id" = String), ("X-Run-Status" = String)))))]
 pub fn get_search_graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
-    let GraphParameters { format, family } = request::query(call.request)?;
-    let (format, family) = (format.unwrap_or(Format::Json), family.unwrap_or(true));
+    let FamilyParameters { family } = request::query(call.request)?;
+    let format = request::format(call.request, Format::OF_GRAPHS)?;
     let run = api.runs.reader.record(&found)?;
     let catalog = api.runs.catalog();
     let (run_id, status) = (run.summary.id, run.summary.status);
-    let graph = of_family(api, run, family, |findings| Graph::of(findings, catalog.profiles()))?;
+    let graph =
+        of_family(api, run, family.unwrap_or(true), |findings| Graph::of(findings, catalog.profiles()))?;
     let mut bytes = Vec::new();
     // Cannot happen: a Vec takes all bytes, and the graph contains only numbers and strings.
     format.write_graph(&mut bytes, &graph, None).map_err(Refusal::internal)?;
@@ -149,26 +143,17 @@ pub struct PeopleList {
     pub unattributed: Vec<PersonAccount>,
 }
 
-/// The query parameters of the list of people.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub struct PeopleParameters {
-    /// Whether the searches that leads of this one and theirs have started are included.
-    #[param(required = false, value_type = bool, default = true)]
-    family: Option<bool>,
-}
-
 /// Lists the people of a run.
 ///
 /// The accounts are grouped by who they probably belong to, from evidence in the results: links, email addresses, sites,
 /// keys, names and bios. The same username alone joins nothing. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}/people",
-    params(PeopleParameters),
+    params(FamilyParameters),
     responses((status = 200, description = "The people in the results found so far.", body = PeopleList)))]
 pub fn list_search_people(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let PeopleParameters { family } = request::query(call.request)?;
-    let family = family.unwrap_or(true);
-    Ok(ok_json(&people_of(api, api.runs.reader.record(&api.find(call)?)?, family)?))
+    let FamilyParameters { family } = request::query(call.request)?;
+    let run = api.runs.reader.record(&api.find(call)?)?;
+    Ok(ok_json(&people_of(api, run, family.unwrap_or(true))?))
 }
 
 /// Returns the people of a run, and of the runs below it if `family` is true.

@@ -1,4 +1,4 @@
-//! The table of all operations, and the table of pages.
+//! The table of all routes: operations, pages, and MCP.
 
 use std::sync::LazyLock;
 
@@ -31,54 +31,43 @@ pub enum Access {
     Message,
 }
 
-/// An operation. Its method and path are declared at its handler.
-pub struct Route {
-    /// The method in upper case. `GET` routes also serve `HEAD`.
-    pub method: &'static str,
-    /// The path. Segments in braces, such as `{run_id}`, match any text.
-    pub path: String,
+/// The endpoint of a route.
+pub struct Endpoint {
     /// The access rule.
     pub access: Access,
     /// The handler.
     pub handler: Handler,
-    pub(super) operation: fn() -> Operation,
-    pub(super) schemas: fn(&mut Schemas),
+    /// What `/openapi.json` says of an operation, and the schemas that it refers to. Pages are for people, and MCP describes
+    /// itself.
+    pub(super) described: Option<Described>,
 }
 
-/// Creates a route. `Described` is the type that `#[utoipa::path]` generates: `__path_` and the handler's
-/// name.
-fn route<Described: Path + SchemaReferences>(access: Access, handler: Handler) -> Route {
-    let method = match Described::methods().pop() {
+type Described = (fn() -> Operation, fn(&mut Schemas));
+
+/// A route. `GET` routes also serve `HEAD`.
+pub type Route = http::Route<Endpoint>;
+
+/// An operation. Its method and path are declared at its handler. `Declared` is the type that `#[utoipa::path]` generates:
+/// `__path_` and the handler's name.
+fn route<Declared: Path + SchemaReferences>(access: Access, handler: Handler) -> Route {
+    let method = match Declared::methods().pop() {
         Some(HttpMethod::Post) => "POST",
         Some(HttpMethod::Patch) => "PATCH",
         Some(HttpMethod::Delete) => "DELETE",
         _ => "GET",
     };
-    Route {
-        method,
-        path: Described::path(),
-        access,
-        handler,
-        operation: Described::operation,
-        schemas: <Described as SchemaReferences>::schemas,
-    }
+    let described: Described = (Declared::operation, <Declared as SchemaReferences>::schemas);
+    // The table lives as long as the program.
+    let path = Declared::path().leak();
+    Route { method, path, endpoint: Endpoint { access, handler, described: Some(described) } }
 }
 
-/// All pages for people, by path: open to everyone, not counted, only `GET` and `HEAD`. `/openapi.json` does not list them,
-/// since it is for programs.
-pub static PAGES: [(&str, Handler); 9] = [
-    ("/", docs::file),
-    ("/favicon.ico", docs::file),
-    ("/docs", docs::file),
-    ("/docs/licenses", docs::file),
-    ("/docs/assets/{file}", docs::asset),
-    ("/redoc", docs::file),
-    ("/manual", docs::manual_index),
-    ("/manual/{topic}", docs::file),
-    ("/llms.txt", docs::file),
-];
+/// A page: open to everyone, not counted, only `GET` and `HEAD`.
+fn page(path: &'static str, handler: Handler) -> Route {
+    Route { method: "GET", path, endpoint: Endpoint { access: Access::Public, handler, described: None } }
+}
 
-/// All operations.
+/// All routes.
 pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
     vec![
         route::<capabilities::__path_get_health>(Access::Public, capabilities::get_health),
@@ -128,40 +117,29 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<modules::__path_list_variants>(READ, modules::list_variants),
         route::<modules::__path_list_modules>(READ, modules::list_modules),
         route::<docs::__path_get_open_api>(Access::Public, docs::get_open_api),
+        page("/", docs::file),
+        page("/favicon.ico", docs::file),
+        page("/docs", docs::file),
+        page("/docs/licenses", docs::file),
+        page("/docs/assets/{file}", docs::asset),
+        page("/redoc", docs::file),
+        page("/manual", docs::manual_index),
+        page("/manual/{topic}", docs::file),
+        page("/llms.txt", docs::file),
+        Route {
+            method: "POST",
+            path: "/mcp",
+            endpoint: Endpoint { access: Access::Message, handler: mcp::message, described: None },
+        },
     ]
 });
 
-/// The endpoint of an operation or a page.
-#[derive(Clone, Copy)]
-pub struct Endpoint {
-    /// The access rule.
-    pub access: Access,
-    /// The handler.
-    pub handler: Handler,
+/// Returns the routes that `/openapi.json` describes.
+pub fn operations() -> impl Iterator<Item = &'static Route> {
+    ROUTES.iter().filter(|route| route.endpoint.described.is_some())
 }
 
-/// All operations and pages, as the router needs them.
-pub(super) static TABLE: LazyLock<Vec<http::Route<Endpoint>>> = LazyLock::new(|| {
-    let operations = ROUTES.iter().map(|route| http::Route {
-        method: route.method,
-        path: route.path.as_str(),
-        endpoint: Endpoint { access: route.access, handler: route.handler },
-    });
-    let pages = PAGES.iter().map(|&(path, handler)| http::Route {
-        method: "GET",
-        path,
-        endpoint: Endpoint { access: Access::Public, handler },
-    });
-    // MCP describes itself: see `tools/list`.
-    let mcp = http::Route {
-        method: "POST",
-        path: "/mcp",
-        endpoint: Endpoint { access: Access::Message, handler: mcp::message },
-    };
-    operations.chain(pages).chain([mcp]).collect()
-});
-
-/// Returns the value of `Allow` for a path of [`ROUTES`].
+/// Returns the value of `Allow` for a path.
 pub(super) fn allow(path: &str) -> String {
     http::allow(ROUTES.iter().filter(|route| route.path == path).map(|route| route.method))
 }

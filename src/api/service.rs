@@ -1,20 +1,18 @@
 //! The API as a [`Service`]: authentication, rate limits, and the headers that every answer has.
 
 use std::fmt::Write;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::context::{Api, ApiConfig, Call, InProgress};
 use super::decode::asks_for_stream;
 use super::mcp;
 use super::openapi::document;
-use super::routes::{Access, Endpoint, TABLE};
+use super::routes::{Access, Endpoint, ROUTES, Route};
 use crate::account::rate_limit::{RateLimitError, RateLimitState};
 use crate::account::service::{Accounts, Caller};
 use crate::base::address::path_prefix;
 use crate::base::cache::{Bounds, Cache};
-use crate::http::{
-    Reply, Request, Response, ResponseContext, Route, Router, Segments, Service, StaticFile, etag_of,
-};
+use crate::http::{Reply, Request, Response, ResponseContext, Router, Segments, Service, etag_of};
 use crate::model::quota::Policy;
 use crate::service::Services;
 use crate::service::refusal::Refusal;
@@ -30,16 +28,12 @@ impl Api {
 
     /// Creates the API over these parts.
     pub fn new(config: ApiConfig, services: Services) -> Self {
-        let base_url = config.base_url.clone();
         Self {
-            root: path_prefix(&base_url),
+            root: path_prefix(&config.base_url),
             config,
             services,
             ping: Cache::new(Bounds { entries: 1, weight: 1 }),
-            openapi: LazyLock::new(Box::new(move || {
-                let text = document(&base_url).to_string();
-                Arc::new(StaticFile::plain("application/json", text.into_bytes()))
-            })),
+            openapi: OnceLock::new(),
             in_flight: InProgress::default(),
             mcp_calls: InProgress::default(),
         }
@@ -47,7 +41,7 @@ impl Api {
 
     /// Returns the handler that serves the API.
     pub fn router(self: Arc<Self>) -> Router<Self> {
-        Router::new(self, &TABLE, "none")
+        Router::new(self, &ROUTES, "none")
     }
 
     fn count(
@@ -104,12 +98,12 @@ impl Service for Api {
 
     fn call(
         self: &Arc<Self>,
-        route: &'static Route<Endpoint>,
+        route: &'static Route,
         segments: Segments,
         request: Request,
         context: &mut ResponseContext<RequestState>,
     ) -> Result<Reply, Refusal> {
-        let Endpoint { access, handler } = route.endpoint;
+        let Endpoint { access, handler, .. } = route.endpoint;
         let caller = match access {
             Access::Public => None,
             access => {

@@ -234,7 +234,6 @@ fn export(owner: &Owner, path: Option<&Path>, out: &mut dyn Write) -> Result<(),
         written.map_err(|error| match error {
             ExportError::Storage(error) => Failure::from(error),
             ExportError::Io(error) => error.into(),
-            ExportError::Json(error) => error.into(),
         })
     };
     let Some(path) = path else { return write(out) };

@@ -216,19 +216,17 @@ impl Acceptor {
     /// requests of its connection.
     fn set_aside(&self, exchange: Exchange, refusal: Option<Refusal>) {
         let lanes = &self.shared.lanes;
+        let is_refused = refusal.is_some();
         let work = move |exchange: Exchange| refusal.map_or((), |refusal| exchange.refuse(refusal));
-        match refusal {
-            _ if exchange.waits_for_body() => {
-                if let Err(exchange) = lanes.threads.run(BODY_THREADS, exchange, work) {
-                    lanes.refusals.execute(move || work(exchange));
-                }
-            }
-            Some(_) if lanes.refusals.queued_count() < MAX_REFUSALS => {
+        if exchange.waits_for_body() {
+            if let Err(exchange) = lanes.threads.run(BODY_THREADS, exchange, work.clone()) {
                 lanes.refusals.execute(move || work(exchange));
             }
+        } else if is_refused && lanes.refusals.queued_count() < MAX_REFUSALS {
+            lanes.refusals.execute(move || work(exchange));
+        } else if is_refused {
             // Many requests at once on one connection would use up memory while its first one is served.
-            Some(_) => exchange.sever(),
-            None => {}
+            exchange.sever();
         }
     }
 }

@@ -6,6 +6,7 @@
 //! `answers_on_one_connection_do_not_wait_for_acknowledgements`,
 //! `a_stream_comes_piece_by_piece_and_then_ends`.
 
+use std::any::Any;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,15 +59,16 @@ impl Exchange {
         peer: SocketAddr,
     ) -> (Self, Result<(), Refusal>) {
         let head = Head::read(&raw, &shared.config.trusted_proxies);
-        let verdict = head.length.map(drop).and(head.violation.map_or(Ok(()), Err));
         if head.length.is_err() {
             shared.severed.add(peer, ANY_TIME);
         }
+        let length = *head.length.as_ref().unwrap_or(&0);
+        let verdict = head.length.and(head.violation.map_or(Ok(()), Err));
         shared.in_flight.fetch_add(1, Ordering::AcqRel);
         let exchange = Self {
             shared: Arc::clone(shared),
             raw: Some(raw),
-            length: head.length.unwrap_or(0),
+            length,
             peer,
             received: Instant::now(),
             is_body_unread: head.is_body_unread,
@@ -121,7 +123,7 @@ impl Exchange {
     fn reply(mut self, work: impl FnOnce() -> Reply, lane: Lane) {
         let threads = Arc::clone(&self.shared.lanes.threads);
         match (catch_unwind(AssertUnwindSafe(work)), lane) {
-            (Err(_), _) => self.refuse(Refusal::Internal),
+            (Err(panic), _) => self.refuse(Refusal::Internal(message_of(panic.as_ref()))),
             (Ok(Reply::Now(response)), _) => self.answer(&response),
             (Ok(Reply::Later(work)), Lane::Own) => self.reply(work, Lane::Own),
             (Ok(Reply::Later(work)), Lane::Worker) => {
@@ -155,6 +157,9 @@ impl Exchange {
         let mut is_complete = sink.send(&render::stream_head(head, self.options)).is_ok();
         if is_complete && !self.options.is_head {
             let end = catch_unwind(AssertUnwindSafe(|| body(&mut sink)));
+            if let Err(panic) = &end {
+                log::error!("a stream broke: {}", message_of(panic.as_ref()));
+            }
             // A stream that broke must not look complete.
             is_complete = matches!(end, Ok(true)) && sink.end().is_ok();
         }
@@ -169,9 +174,9 @@ impl Exchange {
             // The connection can go on if the whole body comes.
             let _ = self.read_body();
         }
-        let response = self.render_refusal(refusal, self.parts().as_ref());
         // Who sends a malformed head may mean another end of the request.
-        self.options.close |= !matches!(refusal, Refusal::Overloaded { .. } | Refusal::Internal);
+        self.options.close |= !matches!(refusal, Refusal::Overloaded { .. } | Refusal::Internal(_));
+        let response = self.render_refusal(refusal, self.parts().as_ref());
         self.answer(&response);
     }
 
@@ -242,6 +247,12 @@ impl Drop for Exchange {
         drop(self.take_writer());
         self.shared.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
+}
+
+/// Returns the message of a panic.
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref().map(String::as_str));
+    format!("the handler panicked: {}", text.unwrap_or("for an unknown reason"))
 }
 
 /// Writes an answer completely. After a failed write the connection is over.

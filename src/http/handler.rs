@@ -9,7 +9,7 @@ use super::response::Response;
 /// A service that turns requests into replies. All request workers share one handler, and it must not block for long:
 /// work that waits belongs in [`Reply::Later`] or [`Reply::Stream`].
 pub trait Handler: Send + Sync + 'static {
-    /// Answers one request. After a panic the client gets the answer of [`Handler::refuse`] to
+    /// Answers one request. After a panic, also one of later work, the client gets the answer of [`Handler::refuse`] to
     /// [`Refusal::Internal`].
     fn handle(&self, request: Request) -> Reply;
 
@@ -18,11 +18,15 @@ pub trait Handler: Send + Sync + 'static {
     fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response;
 }
 
-/// The reason why the server refuses a request without the handler, or instead of the handler's reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The reason why the server or a router refuses a request without the handler, or instead of the handler's reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// 400: the head or the framing violates HTTP. Contains the violation, as a text for the client.
     Malformed(&'static str),
+    /// 404: no route has this path.
+    NotFound,
+    /// 405: the path supports only the methods in this value of `Allow`.
+    MethodNotAllowed(String),
     /// 408: the body did not arrive in time.
     BodyTimeout,
     /// 411: the body comes in chunks.
@@ -40,22 +44,34 @@ pub enum Refusal {
     },
     /// 503: the server is shutting down.
     ShuttingDown,
-    /// 500: the handler panicked.
-    Internal,
+    /// 500: the handler panicked with this message, which is only for the log.
+    Internal(String),
 }
 
 impl Refusal {
     /// Returns the status of the answer.
-    pub fn status(self) -> u16 {
+    pub fn status(&self) -> u16 {
+        self.parts().0
+    }
+
+    /// Returns the status of the answer, the part of the request that is at fault, and the mistake.
+    pub fn parts(&self) -> (u16, &'static str, &'static str) {
         match self {
-            Self::Malformed(_) => 400,
-            Self::BodyTimeout => 408,
-            Self::LengthRequired => 411,
-            Self::BodyTooLarge => 413,
-            Self::TargetTooLong => 414,
-            Self::HeadTooLarge => 431,
-            Self::Overloaded { .. } | Self::ShuttingDown => 503,
-            Self::Internal => 500,
+            Self::Malformed(mistake) => (400, "request", *mistake),
+            Self::NotFound => (404, "target", "unknown address"),
+            Self::MethodNotAllowed(_) => (405, "method", "this address does not support this method"),
+            Self::BodyTimeout => (408, "body", "the body did not arrive in time"),
+            Self::LengthRequired => (
+                411,
+                "body",
+                "send a Content-Length: a body in chunks is only read behind a proxy that collects it",
+            ),
+            Self::BodyTooLarge => (413, "body", "the body is too large"),
+            Self::TargetTooLong => (414, "target", "the request target is too long"),
+            Self::HeadTooLarge => (431, "headers", "the request headers are too large"),
+            Self::Overloaded { .. } => (503, "", "the server is overloaded"),
+            Self::ShuttingDown => (503, "", "the server is shutting down"),
+            Self::Internal(_) => (500, "", "the server failed"),
         }
     }
 }

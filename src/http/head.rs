@@ -49,7 +49,7 @@ impl Head {
             || is_http_1_0 && !connection.contains("keep-alive");
         let comes_later = is_upgrade || request.header("expect").is_some();
         let is_body_unread =
-            length.map_or(true, |length| length > INLINE_BODY_BYTES || length > 0 && comes_later);
+            length.as_ref().map_or(true, |length| *length > INLINE_BODY_BYTES || *length > 0 && comes_later);
         let violation = check(&mut request, raw.url(), version).err();
         if let Some(peer) = raw.remote_addr() {
             request.client =

@@ -40,7 +40,7 @@ pub(super) fn open(config: &ServerConfig) -> io::Result<TcpListener> {
 /// Returns an error if the descriptor is not a TCP socket.
 pub fn activated_listener() -> io::Result<Option<TcpListener>> {
     ListenFd::from_env().take_tcp_listener(0).map_err(|error| {
-        let text = format!("LISTEN_FDS: {error}; one listening TCP socket is allowed");
+        let text = format!("LISTEN_FDS: {error}; expected one listening TCP socket");
         io::Error::new(error.kind(), text)
     })
 }

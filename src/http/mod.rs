@@ -53,7 +53,7 @@ pub use listener::activated_listener;
 pub use render::reason;
 pub use request::Request;
 pub use response::Response;
-pub use router::{ResponseContext, Route, RouteError, Router, Segments, Service, allow};
+pub use router::{ResponseContext, Route, Router, Segments, Service, allow};
 pub use server::{RunningServer, Server};
 pub use shared::{Load, LoadReader};
 pub use traffic::Traffic;

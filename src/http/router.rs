@@ -5,7 +5,6 @@
 //! answer, and counts and logs the answers.
 
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::handler::{Handler, Refusal, Reply};
@@ -25,15 +24,6 @@ pub struct Route<E> {
     pub endpoint: E,
 }
 
-/// An error of the routing itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RouteError {
-    /// 404: no route has this path.
-    NotFound,
-    /// 405: the path supports only the methods in this value of `Allow`.
-    MethodNotAllowed(String),
-}
-
 /// The routes of one product, and the common parts of their answers. The API and the web app implement it.
 pub trait Service: Send + Sync + 'static {
     /// The endpoint of a route.
@@ -41,7 +31,7 @@ pub trait Service: Send + Sync + 'static {
     /// The state of a request on which its error page or the headers of its answer depend.
     type State: Send + 'static;
     /// A failed request.
-    type Error: From<Refusal> + From<RouteError>;
+    type Error: From<Refusal>;
 
     /// Creates the state of a request. There is no request if its head could not be parsed.
     fn state(&self, request: Option<&Request>) -> Self::State;
@@ -103,28 +93,16 @@ impl<S: Service> Router<S> {
 
     /// Returns whether a route has the path, with any method.
     pub fn has_path(&self, path: &str) -> bool {
-        !matches!(find(self.routes, "GET", path), Match::NotFound)
+        find(self.routes, "GET", path) != Err(Refusal::NotFound)
     }
 
-    fn context(
-        &self,
-        request: Option<&Request>,
-        found: Option<&Match<S::Endpoint>>,
-    ) -> ResponseContext<S::State> {
-        let index = found.and_then(|found| match found {
-            Match::Route(index, ..) => Some(*index),
-            Match::OtherMethods(_) | Match::NotFound => None,
-        });
+    fn context(&self, request: Option<&Request>, route: Option<usize>) -> ResponseContext<S::State> {
         ResponseContext {
             request_id: RequestId::accept(request.and_then(|request| request.header("x-request-id"))),
             account: None,
             state: self.service.state(request),
-            counted: self.traffic.begin(request, index),
+            counted: self.traffic.begin(request, route),
         }
-    }
-
-    fn error(&self, error: S::Error, context: &ResponseContext<S::State>) -> Response {
-        self.service.error_response(error, context)
     }
 
     fn finish(&self, reply: Reply, context: ResponseContext<S::State>) -> Reply {
@@ -137,7 +115,7 @@ impl<S: Service> Router<S> {
                 let counted = move |sink: &mut dyn Write| {
                     let _open = traffic.streams.enter();
                     context.count(&traffic, status);
-                    caught(&context.request_id, || body(sink)).unwrap_or(false)
+                    body(sink)
                 };
                 Reply::Stream(head, Box::new(counted))
             }
@@ -145,9 +123,7 @@ impl<S: Service> Router<S> {
                 let router = self.clone();
                 Reply::Later(Box::new(move || {
                     let _waiting = router.traffic.waits.enter();
-                    let reply = caught(&context.request_id, work);
-                    let panicked = || Reply::Now(router.error(Refusal::Internal.into(), &context));
-                    router.finish(reply.unwrap_or_else(panicked), context)
+                    router.finish(work(), context)
                 }))
             }
         }
@@ -174,25 +150,23 @@ impl<S: Service> Router<S> {
 impl<S: Service> Handler for Router<S> {
     fn handle(&self, request: Request) -> Reply {
         let found = find(self.routes, &request.method, &request.path);
-        let mut context = self.context(Some(&request), Some(&found));
-        let id = context.request_id.clone();
-        let outcome = caught(&id, || match found {
-            Match::Route(_, route, segments) => self.service.call(route, segments, request, &mut context),
-            Match::OtherMethods(allow) if request.method == "OPTIONS" => {
+        let mut context = self.context(Some(&request), found.as_ref().ok().map(|(index, _)| *index));
+        let outcome = match found {
+            Ok((index, segments)) => self.service.call(&self.routes[index], segments, request, &mut context),
+            Err(Refusal::MethodNotAllowed(allow)) if request.method == "OPTIONS" => {
                 Ok(Reply::Now(Response::empty(204).with_header("Allow", allow)))
             }
-            Match::OtherMethods(allow) => Err(RouteError::MethodNotAllowed(allow).into()),
-            Match::NotFound => Err(RouteError::NotFound.into()),
-        });
-        let outcome = outcome.unwrap_or_else(|| Err(Refusal::Internal.into()));
-        let reply = outcome.unwrap_or_else(|error| Reply::Now(self.error(error, &context)));
+            Err(refusal) => Err(refusal.into()),
+        };
+        let failed = |error| Reply::Now(self.service.error_response(error, &context));
+        let reply = outcome.unwrap_or_else(failed);
         self.finish(reply, context)
     }
 
     fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response {
-        let found = request.map(|request| find(self.routes, &request.method, &request.path));
-        let context = self.context(request, found.as_ref());
-        let response = self.error(refusal.into(), &context);
+        let found = request.and_then(|request| find(self.routes, &request.method, &request.path).ok());
+        let context = self.context(request, found.map(|(index, _)| index));
+        let response = self.service.error_response(refusal.into(), &context);
         self.answer(response, &context)
     }
 }
@@ -201,17 +175,6 @@ impl<S> ResponseContext<S> {
     fn count(&self, traffic: &Traffic, status: u16) {
         traffic.answered(&self.counted, status, self.request_id.as_str(), self.account);
     }
-}
-
-/// Does the work of a request. Returns `None` if it panicked, and logs the reason under the id of the request.
-fn caught<T>(id: &RequestId, work: impl FnOnce() -> T) -> Option<T> {
-    let panic = match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(done) => return Some(done),
-        Err(panic) => panic,
-    };
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref().map(String::as_str));
-    log::error!(request_id = id.as_str(); "the handler panicked: {}", text.unwrap_or("for an unknown reason"));
-    None
 }
 
 /// The segments of a path that match the `{…}` of its route's pattern, as they were sent.
@@ -225,31 +188,21 @@ impl Segments {
     }
 }
 
-/// The result of a look-up in a route table.
-enum Match<E: 'static> {
-    /// The route with its index, and the segments that match its pattern's `{…}`.
-    Route(usize, &'static Route<E>, Segments),
-    /// The path supports only the methods in this value of `Allow`.
-    OtherMethods(String),
-    /// No route has the path.
-    NotFound,
-}
-
-/// Looks up the route of a request. One trailing slash is ignored.
-fn find<E>(routes: &'static [Route<E>], method: &str, path: &str) -> Match<E> {
+/// Returns the index of a request's route, and the segments that match its pattern's `{…}`. One trailing slash is ignored.
+fn find<E>(routes: &[Route<E>], method: &str, path: &str) -> Result<(usize, Segments), Refusal> {
     if (method, path) == ("OPTIONS", "*") {
-        return Match::OtherMethods(all_methods(routes));
+        return Err(Refusal::MethodNotAllowed(all_methods(routes)));
     }
     let path = path.strip_suffix('/').filter(|path| !matches!(*path, "" | "/")).unwrap_or(path);
     let mut others = Vec::new();
     for (index, route) in routes.iter().enumerate() {
         let Some(segments) = match_pattern(route.path, path) else { continue };
         if route.method == method || (route.method == "GET" && method == "HEAD") {
-            return Match::Route(index, route, segments);
+            return Ok((index, segments));
         }
         others.push(route.method);
     }
-    if others.is_empty() { Match::NotFound } else { Match::OtherMethods(allow(others)) }
+    Err(if others.is_empty() { Refusal::NotFound } else { Refusal::MethodNotAllowed(allow(others)) })
 }
 
 /// Returns the value of `Allow` for a path whose routes have these methods.
@@ -272,66 +225,23 @@ fn all_methods<E>(routes: &[Route<E>]) -> String {
 
 /// Returns the segments that match the pattern's `{…}`, or `None` if the path does not match the pattern.
 fn match_pattern(pattern: &'static str, path: &str) -> Option<Segments> {
+    if pattern.split('/').count() != path.split('/').count() {
+        return None;
+    }
     let mut segments = Vec::new();
-    let (mut pattern, mut path) = (pattern.split('/'), path.split('/'));
-    loop {
-        let (want, segment) = match (pattern.next(), path.next()) {
-            (None, None) => return Some(Segments(segments)),
-            (Some(want), Some(segment)) => (want, segment),
-            _ => return None,
-        };
+    for (want, segment) in pattern.split('/').zip(path.split('/')) {
         match want.strip_prefix('{').and_then(|want| want.strip_suffix('}')) {
             Some(name) if !segment.is_empty() => segments.push((name, segment.to_owned())),
             None if want == segment => {}
             _ => return None,
         }
     }
+    Some(Segments(segments))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parking_lot::Mutex;
-
-    /// A logger that keeps the lines about requests.
-    struct Recorder;
-
-    static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-    impl log::Log for Recorder {
-        fn enabled(&self, _: &log::Metadata<'_>) -> bool {
-            true
-        }
-
-        fn log(&self, record: &log::Record<'_>) {
-            if let Some(id) = record.key_values().get("request_id".into()) {
-                LINES.lock().push(format!("{} {id} {}", record.level(), record.args()));
-            }
-        }
-
-        fn flush(&self) {}
-    }
-
-    #[test]
-    fn the_cause_of_a_panic_is_logged_under_the_id_of_the_request() {
-        log::set_logger(&Recorder).unwrap();
-        log::set_max_level(log::LevelFilter::Error);
-        let works: [(fn(), &str); 3] = [
-            (|| panic!("on purpose"), "on purpose"),
-            (|| panic!("in process {}", std::process::id()), "in process "),
-            (|| std::panic::panic_any(7), "for an unknown reason"),
-        ];
-        for (work, cause) in works {
-            let id = RequestId::accept(None);
-            assert!(caught(&id, work).is_none());
-            let line = format!("ERROR {} the handler panicked: {cause}", id.as_str());
-            assert!(
-                LINES.lock().iter().any(|logged| logged.starts_with(&line)),
-                "{line}: {:?}",
-                LINES.lock()
-            );
-        }
-    }
 
     static ROUTES: &[Route<()>] = &[
         Route { method: "POST", path: "/v1/searches", endpoint: () },
@@ -348,9 +258,9 @@ mod tests {
 
     fn found(method: &str, path: &str) -> String {
         match find(ROUTES, method, path) {
-            Match::Route(_, Route { path, .. }, Segments(segments)) => format!("{path} {segments:?}"),
-            Match::OtherMethods(allow) => allow,
-            Match::NotFound => "not found".into(),
+            Ok((index, Segments(segments))) => format!("{} {segments:?}", ROUTES[index].path),
+            Err(Refusal::MethodNotAllowed(allow)) => allow,
+            Err(_) => "not found".into(),
         }
     }
 

@@ -15,5 +15,5 @@ pub mod search;
 pub mod topic;
 
 pub use render::render;
-pub use search::{Found, search};
+pub use search::{Section, search};
 pub use topic::{TOPICS, Topic, index_for_programs, topic};

@@ -13,78 +13,52 @@ const MOST_WORDS: usize = 8;
 const CONTEXT_CHARS: usize = 100;
 
 /// A heading with the text below it, up to the next heading.
-struct Section {
-    topic: &'static Topic,
-    heading: String,
-    id: String,
+#[derive(Debug)]
+pub struct Section {
+    /// The page.
+    pub topic: &'static Topic,
+    /// Text of the heading; the title of the page for the first section.
+    pub heading: String,
+    /// Id of the heading.
+    pub id: String,
     text: String,
-    /// Heading and text in lower case.
-    folded: String,
 }
 
 static SECTIONS: LazyLock<Vec<Section>> = LazyLock::new(|| TOPICS.iter().flat_map(sections).collect());
 
-/// A section that contains all words of a query.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Found {
-    /// Name of the page.
-    pub topic: &'static str,
-    /// Title of the page.
-    pub title: &'static str,
-    /// Text of the section's heading; the title for the first section.
-    pub heading: &'static str,
-    /// Id of the heading.
-    pub id: &'static str,
-    /// A part of the section's text that contains the first word that was found.
-    pub excerpt: String,
-}
-
-/// Returns the sections that contain every word of `query`, in any case and also inside longer words. Sections with a
-/// word in their heading come first. Of a longer query the first eight words count.
-pub fn search(query: &str) -> Vec<Found> {
+/// Returns the sections that contain every word of `query`, in any case and also inside longer words, each with a part of
+/// its text that contains the first word that was found. Sections with a word in their heading come first. Of a longer
+/// query the first eight words count.
+pub fn search(query: &str) -> Vec<(&'static Section, String)> {
     let words: Vec<String> = query.split_whitespace().take(MOST_WORDS).map(str::to_lowercase).collect();
-    if words.is_empty() {
-        return Vec::new();
-    }
-    let fits = |section: &&Section| words.iter().all(|word| section.folded.contains(word.as_str()));
-    let mut found: Vec<&'static Section> = SECTIONS.iter().filter(fits).collect();
+    let mut found: Vec<&Section> = SECTIONS.iter().filter(|section| section.has_all(&words)).collect();
     // A stable sort: sections stay in the order of the manual.
     found.sort_by_key(|section| {
         let heading = section.heading.to_lowercase();
         !words.iter().any(|word| heading.contains(word.as_str()))
     });
-    found.into_iter().map(|section| section.shown(&words)).collect()
+    found.into_iter().map(|section| (section, excerpt(&section.text, &words))).collect()
 }
 
 impl Section {
-    fn shown(&'static self, words: &[String]) -> Found {
-        Found {
-            topic: self.topic.name,
-            title: self.topic.title(),
-            heading: &self.heading,
-            id: &self.id,
-            excerpt: excerpt(&self.text, words),
-        }
+    fn has_all(&self, words: &[String]) -> bool {
+        let text = format!("{} {}", self.heading, self.text).to_lowercase();
+        !words.is_empty() && words.iter().all(|word| text.contains(word.as_str()))
     }
 }
 
-/// Returns the part of `text` around the first of `words` in it, or its beginning if none is there.
+/// Returns the part of `text` around the first of `words` in it, or its beginning if none is there. It has whole words only.
 fn excerpt(text: &str, words: &[String]) -> String {
-    let characters: Vec<char> = text.chars().collect();
-    // One character for one, so that positions agree with those in `characters`.
-    let folded: Vec<char> = characters.iter().map(|c| c.to_lowercase().next().unwrap_or(*c)).collect();
-    let position = |word: &String| {
-        let word: Vec<char> = word.chars().collect();
-        folded.windows(word.len()).position(|window| window == word)
-    };
-    let at = words.iter().filter_map(position).min().unwrap_or(0);
-    let (start, end) = (at.saturating_sub(CONTEXT_CHARS), (at + CONTEXT_CHARS).min(characters.len()));
-    let mut part: String = characters[start..end].iter().collect();
+    let folded = text.to_lowercase();
+    let at = words.iter().filter_map(|word| folded.find(word.as_str())).min().unwrap_or(0);
+    let at = folded[..at].chars().count();
+    let (start, end) = (at.saturating_sub(CONTEXT_CHARS), at + CONTEXT_CHARS);
+    let mut part: String = text.chars().skip(start).take(end - start).collect();
+    if text.chars().count() > end {
+        part = format!("{}…", part.rsplit_once(' ').map_or(part.as_str(), |(rest, _)| rest));
+    }
     if start > 0 {
         part = format!("…{}", part.split_once(' ').map_or(part.as_str(), |(_, rest)| rest));
-    }
-    if end < characters.len() {
-        part = format!("{}…", part.rsplit_once(' ').map_or(part.as_str(), |(rest, _)| rest));
     }
     part
 }
@@ -100,7 +74,7 @@ fn sections(topic: &'static Topic) -> Vec<Section> {
             Event::End(TagEnd::Heading(_)) => {
                 let heading = heading.take().unwrap_or_default();
                 let id = ids.next(&heading);
-                sections.push(Section { topic, heading, id, text: String::new(), folded: String::new() });
+                sections.push(Section { topic, heading, id, text: String::new() });
             }
             Event::Text(text) | Event::Code(text) => match (&mut heading, sections.last_mut()) {
                 (Some(heading), _) => heading.push_str(&text),
@@ -117,7 +91,6 @@ fn sections(topic: &'static Topic) -> Vec<Section> {
     }
     for section in &mut sections {
         section.text = section.text.split_whitespace().collect::<Vec<_>>().join(" ");
-        section.folded = format!("{} {}", section.heading, section.text).to_lowercase();
     }
     sections
 }
@@ -129,8 +102,9 @@ mod tests {
     #[test]
     fn a_section_with_all_words_is_found_and_headings_come_first() {
         let found = search("rate LIMITS");
-        assert_eq!((found[0].topic, found[0].id), ("errors-and-limits", "rate-limits"), "{found:?}");
-        assert!(found.iter().any(|section| section.topic != found[0].topic), "{found:?}");
+        let (first, _) = &found[0];
+        assert_eq!((first.topic.name, first.id.as_str()), ("errors-and-limits", "rate-limits"), "{found:?}");
+        assert!(found.iter().any(|(section, _)| section.topic.name != first.topic.name), "{found:?}");
         assert!(search("").is_empty() && search("  ").is_empty());
         assert!(search("rate unfindableword").is_empty());
     }

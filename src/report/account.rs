@@ -39,9 +39,6 @@ pub enum ExportError {
     /// The document could not be written.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// A value has no JSON form.
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
 }
 
 impl ExportError {
@@ -190,7 +187,8 @@ impl Export<'_> {
     }
 
     fn value(&mut self, value: &impl Serialize) -> Result<(), ExportError> {
-        Ok(self.out.write_all(printable(&serde_json::to_string(value)?).as_bytes())?)
+        let text = serde_json::to_string(value).map_err(io::Error::from)?;
+        Ok(self.out.write_all(printable(&text).as_bytes())?)
     }
 }
 

@@ -87,16 +87,16 @@ words! {
 }
 
 impl Format {
-    /// The words of the formats of a graph. As JSON it is nodes and edges.
-    pub const OF_GRAPHS: &'static [&'static str] = &["json", "graphml", "stix"];
-    /// The words of the formats of the results of a batch. Each search has a report, or each result names its search.
-    pub const OF_BATCHES: &'static [&'static str] = &["json", "ndjson", "csv"];
-    /// The words of the formats of the matrix of a batch.
-    pub const OF_MATRICES: &'static [&'static str] = &["json", "csv"];
+    /// The formats of a graph. As JSON it is nodes and edges.
+    pub const OF_GRAPHS: &'static [Self] = &[Self::Json, Self::Graphml, Self::Stix];
+    /// The formats of the results of a batch. Each search has a report, or each result names its search.
+    pub const OF_BATCHES: &'static [Self] = &[Self::Json, Self::Ndjson, Self::Csv];
+    /// The formats of the matrix of a batch.
+    pub const OF_MATRICES: &'static [Self] = &[Self::Json, Self::Csv];
 
     /// Returns the format with this word, if it is one of `known`.
-    pub fn among(known: &[&str], name: &str) -> Option<Self> {
-        Self::from_name(name).filter(|_| known.contains(&name))
+    pub fn among(known: &[Self], name: &str) -> Option<Self> {
+        known.iter().copied().find(|format| format.as_str() == name)
     }
 
     /// Returns the `Content-Type`. `application/x-ndjson` is not registered, but it is the type that tools

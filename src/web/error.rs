@@ -11,7 +11,7 @@ use crate::account::service::AccountError;
 use crate::account::sign_in::SignInError;
 use crate::account::sign_in::password::HashingError;
 use crate::base::storage::StorageError;
-use crate::http::{self, Reply, Response, RouteError};
+use crate::http::{self, Reply, Response};
 use crate::model::watch::WatchError;
 use crate::model::webhook::WebhookError;
 use crate::service::refusal::{Code, Refusal};
@@ -307,34 +307,19 @@ impl From<SignInError> for WebError {
     }
 }
 
-impl From<RouteError> for WebError {
-    fn from(error: RouteError) -> Self {
-        match error {
-            RouteError::NotFound => Self::no_such_page(),
-            RouteError::MethodNotAllowed(methods) => {
-                let error =
-                    Self::new(405, "Invalid request", "This address does not support this kind of request.");
-                Self { header: Some(Box::new(("Allow", methods))), ..error }
-            }
-        }
-    }
-}
-
 impl From<http::Refusal> for WebError {
     fn from(refusal: http::Refusal) -> Self {
-        let (title, text) = match refusal {
-            http::Refusal::Malformed(what) => {
-                return Self::invalid(format!("The request is malformed: {what}."));
+        let (status, _, mistake) = refusal.parts();
+        let error = Self::new(status, "Invalid request", format!("{}.", sentence(mistake)));
+        match refusal {
+            http::Refusal::NotFound => Self::no_such_page(),
+            http::Refusal::MethodNotAllowed(methods) => {
+                Self { header: Some(Box::new(("Allow", methods))), ..error }
             }
-            http::Refusal::Overloaded { retry_after } => return Self::unavailable().retry_after(retry_after),
-            http::Refusal::ShuttingDown => return Self::unavailable(),
-            http::Refusal::Internal => return Self::internal("a handler panicked"),
-            http::Refusal::BodyTimeout => ("Too slow", "The form did not arrive in time."),
-            http::Refusal::LengthRequired => ("No length", "Send the form with a Content-Length."),
-            http::Refusal::BodyTooLarge => ("Too large", "The form is too large."),
-            http::Refusal::TargetTooLong => ("Too long", "The address is too long."),
-            http::Refusal::HeadTooLarge => ("Too large", "The request headers are too large."),
-        };
-        Self::new(refusal.status(), title, text)
+            http::Refusal::Overloaded { retry_after } => Self::unavailable().retry_after(retry_after),
+            http::Refusal::ShuttingDown => Self::unavailable(),
+            http::Refusal::Internal(cause) => Self::internal(cause),
+            _ => error,
+        }
     }
 }

@@ -54,8 +54,8 @@ fn another_kind_of_socket_is_refused_and_the_error_says_what_is_allowed() {
     let deaf = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     deaf.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     let kinds: [(OwnedFd, i32, &str); 4] = [
-        (UnixListener::bind(folder.path("socket")).unwrap().into(), 3, "one listening TCP socket is allowed"),
-        (UdpSocket::bind("127.0.0.1:0").unwrap().into(), 3, "one listening TCP socket is allowed"),
+        (UnixListener::bind(folder.path("socket")).unwrap().into(), 3, "expected one listening TCP socket"),
+        (UdpSocket::bind("127.0.0.1:0").unwrap().into(), 3, "expected one listening TCP socket"),
         (deaf.into(), 3, "does not listen"),
         (TcpListener::bind("0.0.0.0:0").unwrap().into(), 2, "the socket in LISTEN_FDS 0.0.0.0:"),
     ];

@@ -80,7 +80,8 @@ fn a_panic_is_a_500_and_the_next_request_is_fine() {
     for path in ["/panic", "/later-panic", "/panic"] {
         client.send(get(path));
         let answer = client.answer();
-        assert_eq!((answer.status, answer.text()), (500, "Internal GET"), "{path}");
+        let cause = "Internal(\"the handler panicked: on purpose\") GET";
+        assert_eq!((answer.status, answer.text()), (500, cause), "{path}");
     }
     client.send(get("/panic-twice"));
     let answer = client.answer();

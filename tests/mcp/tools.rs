@@ -119,15 +119,15 @@ fn arguments_are_checked() {
         ("search", json!({"type": "username", "query": "x", "modules": ["nothing"]}), "nothing"),
         ("get_run", json!({"run_id": "x"}), "not_found"),
         ("get_run", json!({"run_id": "018f4a7e-5c1d-7b3a-9e2f-0123456789ab"}), "not_found"),
-        ("get_run", json!({"run_id": 7}), "run_id is not a string"),
+        ("get_run", json!({"run_id": 7}), "run_id must be a string"),
         ("get_run", json!({"run_id": "x", "limit": 201}), "a whole number from 1 to 200"),
         ("list_modules", json!({"limit": 0}), "a whole number from 1 to 200"),
         ("list_modules", json!({"type": "person"}), "the type is unknown"),
-        ("get_run", json!({"run_id": "x", "wait": "yes"}), "wait is not true or false"),
+        ("get_run", json!({"run_id": "x", "wait": "yes"}), "wait must be true or false"),
         (
             "search",
             json!({"type": "username", "query": "x", "follow": {"depth": 4}}),
-            "follow.depth is not a whole number",
+            "follow.depth must be a whole number",
         ),
         ("get_credits", json!({"account": "x"}), "unknown argument"),
     ] {

@@ -16,9 +16,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::context::{Api, Call};
-use super::request;
+use super::{openapi, request};
 use crate::http::{Asset, Assets, Reply, Request, Response, StaticFile};
-use crate::manual::{self, Found, TOPICS, Topic};
+use crate::manual::{self, Section, TOPICS, Topic};
 use crate::service::refusal::Refusal;
 
 /// The part of the policy that all pages share: each page loads only what its own part allows, and no page
@@ -163,7 +163,8 @@ impl TopicPage {
 struct SearchPage<'a> {
     frame: Frame,
     query: &'a str,
-    found: Vec<Found>,
+    /// Each with a part of its text.
+    found: Vec<(&'static Section, String)>,
 }
 
 /// Renders a page.
@@ -200,7 +201,11 @@ fn show(file: &Arc<StaticFile>, may: Option<&str>, request: &Request) -> Result<
     params(("If-None-Match" = String, Header)),
     responses((status = 200, description = "The OpenAPI document.", body = Object, headers(("ETag" = String)))))]
 pub fn get_open_api(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let response = Response::of_file(&api.openapi, call.request);
+    let file = api.openapi.get_or_init(|| {
+        let text = openapi::document(&api.config.base_url).to_string();
+        Arc::new(StaticFile::plain("application/json", text.into_bytes()))
+    });
+    let response = Response::of_file(file, call.request);
     Ok(Reply::Now(response.with_header("Cache-Control", "public, max-age=300")))
 }
 

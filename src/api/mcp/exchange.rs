@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::message::{Answer, Message, Params, Revision, meta, revision};
+use super::message::{Answer, Message, Params, is_stateless, meta};
 use crate::account::service::Caller;
 use crate::api::context::Api;
 use crate::base::ids::RequestId;
@@ -31,7 +31,8 @@ pub(super) struct Exchange {
     pub(super) api: Arc<Api>,
     pub(super) caller: Caller,
     pub(super) request_id: RequestId,
-    pub(super) revision: Revision,
+    /// Whether the revision of the protocol has no sessions.
+    pub(super) is_stateless: bool,
     is_cancelled: Arc<AtomicBool>,
     pub(super) id: Value,
     pub(super) method: String,
@@ -40,8 +41,8 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// Begins the answer to a message of a client. Returns `None` if the message is not a request. `session` separates the
-    /// requests of clients. Without one, a request ends only when its client closes it, since
-    /// another client of the account may use the same id.
+    /// requests of clients. Without one, a request ends only when its client closes it, since another client of the account
+    /// may use the same id.
     ///
     /// # Errors
     /// Returns the answer to a message whose revision is not supported or not what its headers say.
@@ -51,7 +52,7 @@ impl Exchange {
         session: Option<&str>,
         message: Message,
     ) -> Result<Option<Self>, Answer> {
-        let revision = revision(&message, http).map_err(|error| error.answer(message.id.as_ref()))?;
+        let is_stateless = is_stateless(&message, http).map_err(|error| error.answer(message.id.as_ref()))?;
         let Message { id, method, mut params } = message;
         let name = |id: &Value| Some((caller.account.id, session?.to_owned(), id.to_string()));
         let Some(id) = id else {
@@ -67,9 +68,8 @@ impl Exchange {
         // A second call with the same id, which the protocol does not allow, cannot be cancelled.
         let begun = name(&id).and_then(|name| api.mcp_calls.begin(name, AtomicBool::default()));
         let is_cancelled = begun.unwrap_or_default();
-        let (api, caller) = (Arc::clone(api), caller.clone());
-        let request_id = request_id.clone();
-        Ok(Some(Self { api, caller, request_id, revision, is_cancelled, id, method, params }))
+        let (api, caller, request_id) = (Arc::clone(api), caller.clone(), request_id.clone());
+        Ok(Some(Self { api, caller, request_id, is_stateless, is_cancelled, id, method, params }))
     }
 
     /// Returns the arguments of a call of a tool.

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use crate::api::request;
@@ -52,45 +54,50 @@ pub(super) struct Message {
     pub(super) params: Params,
 }
 
+/// The members of a message but its id.
+#[derive(Deserialize)]
+struct Members {
+    #[expect(dead_code, reason = "only read to be checked")]
+    jsonrpc: JsonRpc,
+    method: String,
+    params: Option<Params>,
+}
+
+#[derive(Deserialize)]
+enum JsonRpc {
+    #[serde(rename = "2.0")]
+    Two,
+}
+
 /// An error of the protocol. Errors of tools are results.
 #[derive(Debug)]
 pub(super) struct RpcError {
-    /// The code (JSON-RPC 2.0, section 5.1, and the error codes of MCP).
-    pub(super) code: i32,
-    /// The cause, and what is allowed.
-    message: String,
-    /// Facts about the error.
-    data: Option<Value>,
-    /// The status of the HTTP response.
-    pub(super) status: u16,
+    /// The status of the HTTP response: 200 if the request was understood.
+    status: u16,
+    /// The code (JSON-RPC 2.0, section 5.1, and the error codes of MCP), the cause, and facts about it.
+    error: Value,
 }
 
 impl RpcError {
-    /// Creates an error that is answered with status 200, as the answer to a request that was understood.
     pub(super) fn new(code: i32, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), data: None, status: 200 }
+        Self { status: 200, error: json!({"code": code, "message": message.into()}) }
     }
 
-    /// Creates an error that is answered with this status.
-    pub(super) fn with_status(status: u16, code: i32, message: impl Into<String>) -> Self {
-        Self { status, ..Self::new(code, message) }
+    pub(super) fn with_status(self, status: u16) -> Self {
+        Self { status, ..self }
     }
 
-    pub(super) fn data(self, data: Value) -> Self {
-        Self { data: Some(data), ..self }
+    pub(super) fn data(mut self, data: Value) -> Self {
+        self.error["data"] = data;
+        self
     }
 
     /// Returns the answer with this error. There is no id if the request had no valid one.
     pub(super) fn answer(self, id: Option<&Value>) -> Answer {
-        let mut error = json!({"code": self.code, "message": self.message});
-        if let Some(data) = self.data {
-            error["data"] = data;
-        }
-        let mut response = json!({"jsonrpc": "2.0"});
+        let mut response = json!({"jsonrpc": "2.0", "error": self.error});
         if let Some(id) = id {
             response["id"] = id.clone();
         }
-        response["error"] = error;
         (self.status, response)
     }
 }
@@ -107,43 +114,26 @@ impl From<Refusal> for RpcError {
 /// # Errors
 /// Returns the answer to anything else, with the id if it is a valid one.
 pub(super) fn parse(text: &[u8]) -> Result<Message, Answer> {
-    let refused =
-        |code, message: &str, id: Option<&Value>| RpcError::with_status(400, code, message).answer(id);
-    let mut members = match request::object(text) {
-        Ok(Value::Object(members)) => members,
-        Ok(_) => Map::new(),
-        Err(error) => {
-            let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
-            let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok();
-            let code = if is_json { INVALID_REQUEST } else { PARSE_ERROR };
-            return Err(refused(code, error.message(), None));
-        }
-    };
-    let id = members.remove("id");
+    let refused = |code, mistake: &str| RpcError::new(code, mistake).with_status(400);
+    let object = request::object(text).map_err(|error| {
+        let is_json = serde_json::from_slice::<IgnoredAny>(text).is_ok();
+        refused(if is_json { INVALID_REQUEST } else { PARSE_ERROR }, error.message()).answer(None)
+    })?;
+    let id = object.get("id");
     let is_id =
         |id: &Value| id.is_i64() || id.is_u64() || id.as_str().is_some_and(|text| text.len() <= MAX_ID);
-    if !id.as_ref().is_none_or(is_id) {
-        return Err(refused(INVALID_REQUEST, "invalid id: a string or an integer is allowed", None));
+    if !id.is_none_or(is_id) {
+        return Err(refused(INVALID_REQUEST, "invalid id: expected a string or an integer").answer(None));
     }
-    let is_response = id.is_some() && (members.contains_key("result") || members.contains_key("error"));
-    let (version, params) = (members.remove("jsonrpc"), members.remove("params").unwrap_or_default());
-    let params = match params {
-        Value::Null => Some(Params::new()),
-        Value::Object(params) => Some(params),
-        _ => None,
-    };
-    let mistake = match (version.as_ref().and_then(Value::as_str), params, members.remove("method")) {
-        (Some("2.0"), Some(params), Some(Value::String(method))) => {
-            return Ok(Message { id, method, params });
+    match request::read(&object) {
+        Ok(Members { method, params, .. }) => {
+            Ok(Message { id: id.cloned(), method, params: params.unwrap_or_default() })
         }
-        (Some("2.0"), Some(params), None) if is_response => {
-            return Ok(Message { id: None, method: String::new(), params });
+        Err(_) if id.is_some() && (object.get("result").is_some() || object.get("error").is_some()) => {
+            Ok(Message { id: None, method: String::new(), params: Params::new() })
         }
-        (Some("2.0"), None, _) => "invalid params: expected an object",
-        (Some("2.0"), ..) => "invalid method: expected a string",
-        _ => "invalid jsonrpc: expected \"2.0\"",
-    };
-    Err(refused(INVALID_REQUEST, mistake, id.as_ref()))
+        Err(error) => Err(refused(INVALID_REQUEST, error.message()).answer(id)),
+    }
 }
 
 /// Returns a member of `_meta`.
@@ -160,15 +150,6 @@ pub(super) fn text<'a>(params: &'a Params, name: &str) -> Result<&'a str, RpcErr
     text.ok_or_else(|| RpcError::new(INVALID_PARAMS, format!("`{name}` is missing or not a string")))
 }
 
-/// The two kinds of revisions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Revision {
-    /// Up to 2025-11-25: sessions that `initialize` opens.
-    WithSessions,
-    /// Since 2026-07-28: every request is independent.
-    Stateless,
-}
-
 /// Returns all revisions that are served, the newest first.
 pub(super) fn supported() -> Vec<&'static str> {
     [STATELESS].into_iter().chain(WITH_SESSIONS).collect()
@@ -179,54 +160,52 @@ pub(super) fn of_session(asked: Option<&str>) -> &'static str {
     WITH_SESSIONS.into_iter().find(|known| Some(*known) == asked).unwrap_or(WITH_SESSIONS[0])
 }
 
-/// Returns the revision of a message. Since 2026-07-28, the headers of an HTTP request repeat parts of its message.
+/// Returns whether the revision of a message has no sessions. Such a revision repeats parts of a message in the headers of
+/// its HTTP request.
 ///
 /// # Errors
 /// Returns the error to answer if the revision is not supported, if `_meta` lacks a member, or if the headers differ from
 /// the message.
-pub(super) fn revision(message: &Message, http: Option<&Request>) -> Result<Revision, RpcError> {
+pub(super) fn is_stateless(message: &Message, http: Option<&Request>) -> Result<bool, RpcError> {
     let header = http.and_then(|request| request.header("mcp-protocol-version")).map(str::trim);
     let Message { id: Some(_), method, params } = message else {
         // Up to 2025-11-25, a notification names the revision of its session. Since then it has no rules.
-        return Ok(if header == Some(STATELESS) { Revision::Stateless } else { Revision::WithSessions });
+        return Ok(header == Some(STATELESS));
     };
     let Some(stated) = meta(params, VERSION).map(|version| version.as_str().unwrap_or_default()) else {
         return match header {
             Some(STATELESS) => Err(missing(VERSION)),
             Some(known) if known != ASSUMED && !WITH_SESSIONS.contains(&known) => Err(unsupported(known)),
-            _ => Ok(Revision::WithSessions),
+            _ => Ok(false),
         };
     };
-    if let Some(request) = http {
-        same(request, "mcp-protocol-version", stated)?;
-    }
+    same(http, "mcp-protocol-version", stated)?;
     if stated != STATELESS {
         return Err(unsupported(stated));
     }
     if !meta(params, CLIENT_CAPABILITIES).is_some_and(Value::is_object) {
         return Err(missing(CLIENT_CAPABILITIES));
     }
-    if let Some(request) = http {
-        same(request, "mcp-method", method)?;
-        let name = match method.as_str() {
-            "tools/call" | "prompts/get" => params.get("name"),
-            "resources/read" => params.get("uri"),
-            _ => None,
-        };
-        name.and_then(Value::as_str).map_or(Ok(()), |name| same(request, "mcp-name", name))?;
-    }
-    Ok(Revision::Stateless)
+    same(http, "mcp-method", method)?;
+    let name = match method.as_str() {
+        "tools/call" | "prompts/get" => params.get("name"),
+        "resources/read" => params.get("uri"),
+        _ => None,
+    };
+    name.and_then(Value::as_str).map_or(Ok(()), |name| same(http, "mcp-name", name))?;
+    Ok(true)
 }
 
-/// Checks that a header repeats a part of the message. A header may have the part in Base64.
-fn same(request: &Request, header: &str, part: &str) -> Result<(), RpcError> {
+/// Checks that a header of an HTTP request repeats a part of the message. A header may have the part in Base64.
+fn same(http: Option<&Request>, header: &str, part: &str) -> Result<(), RpcError> {
+    let Some(request) = http else { return Ok(()) };
     let mut values = request.header_values(header).map(str::trim);
     let mistake = match (values.next(), values.next()) {
         (Some(value), None) if decoded(value).is_some_and(|value| value == part) => return Ok(()),
         (Some(_), None) => "is not what the message says",
         _ => "is missing or sent twice",
     };
-    Err(RpcError::with_status(400, HEADER_MISMATCH, format!("the header {header} {mistake}")))
+    Err(RpcError::new(HEADER_MISMATCH, format!("the header {header} {mistake}")).with_status(400))
 }
 
 fn decoded(value: &str) -> Option<Cow<'_, str>> {
@@ -237,13 +216,13 @@ fn decoded(value: &str) -> Option<Cow<'_, str>> {
 }
 
 fn missing(member: &str) -> RpcError {
-    RpcError::with_status(400, INVALID_PARAMS, format!("`_meta` lacks `{member}`"))
+    RpcError::new(INVALID_PARAMS, format!("`_meta` lacks `{member}`")).with_status(400)
 }
 
 fn unsupported(version: &str) -> RpcError {
     let shown: String = version.chars().take(64).collect();
-    RpcError::with_status(400, UNSUPPORTED_VERSION, "unsupported protocol version")
-        .data(json!({"supported": supported(), "requested": shown}))
+    let error = RpcError::new(UNSUPPORTED_VERSION, "unsupported protocol version").with_status(400);
+    error.data(json!({"supported": supported(), "requested": shown}))
 }
 
 #[cfg(test)]
@@ -256,9 +235,9 @@ mod tests {
             ..Request::default()
         };
         let message = parse(message.to_string().as_bytes()).unwrap();
-        match revision(&message, Some(&request)) {
-            Ok(revision) => format!("{revision:?}"),
-            Err(error) => format!("{} {}", error.status, error.code),
+        match is_stateless(&message, Some(&request)) {
+            Ok(is_stateless) => is_stateless.to_string(),
+            Err(error) => format!("{} {}", error.status, error.error["code"]),
         }
     }
 
@@ -271,19 +250,19 @@ mod tests {
         let version = ("mcp-protocol-version", STATELESS);
         let encoded = format!("=?base64?{}?=", STANDARD.encode("sé"));
         for (headers, message, want) in [
-            (vec![], &plain, "WithSessions"),
-            (vec![("mcp-protocol-version", "2025-11-25")], &plain, "WithSessions"),
+            (vec![], &plain, "false"),
+            (vec![("mcp-protocol-version", "2025-11-25")], &plain, "false"),
             (vec![("mcp-protocol-version", "1999-01-01")], &plain, "400 -32022"),
             (vec![version], &plain, "400 -32602"),
             (vec![], &modern, "400 -32020"),
             (vec![("mcp-protocol-version", "2025-11-25")], &modern, "400 -32020"),
             (vec![version], &modern, "400 -32020"),
             (vec![version, ("mcp-method", "TOOLS/LIST")], &modern, "400 -32020"),
-            (vec![version, ("mcp-method", " tools/list ")], &modern, "Stateless"),
+            (vec![version, ("mcp-method", " tools/list ")], &modern, "true"),
             (vec![version, ("mcp-method", "tools/call")], &call, "400 -32020"),
             (vec![version, ("mcp-method", "tools/call"), ("mcp-name", "x")], &call, "400 -32020"),
             (vec![version, ("mcp-method", "tools/call"), ("mcp-name", "=?base64?&?=")], &call, "400 -32020"),
-            (vec![version, ("mcp-method", "tools/call"), ("mcp-name", &encoded)], &call, "Stateless"),
+            (vec![version, ("mcp-method", "tools/call"), ("mcp-name", &encoded)], &call, "true"),
         ] {
             assert_eq!(outcome(&headers, message), want, "{headers:?} {message}");
         }

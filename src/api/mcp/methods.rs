@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::answers::{self, Part, RunAnswer};
 use super::exchange::{Client, Exchange, RUNS, uri};
 use super::message::{
-    Answer, INVALID_PARAMS, METHOD_NOT_FOUND, Params, Revision, RpcError, of_session, supported, text,
+    Answer, INVALID_PARAMS, METHOD_NOT_FOUND, Params, RpcError, of_session, supported, text,
 };
 use super::tools::{self, TOOLS, Tool};
 use crate::base::ids::RunId;
@@ -39,7 +39,7 @@ impl Exchange {
             Ok(result) => result?,
             Err(error) => return Some(error.answer(Some(&self.id))),
         };
-        if self.revision == Revision::Stateless {
+        if self.is_stateless {
             result["resultType"] = "complete".into();
             result["_meta"] = json!({"io.modelcontextprotocol/serverInfo": server_info()});
             // Resources belong to the account and may change at any time. Lists change only with a release.
@@ -56,15 +56,15 @@ impl Exchange {
     }
 
     fn result(&self, client: &mut Client<'_>) -> Result<Option<Value>, RpcError> {
-        Ok(Some(match (self.method.as_str(), self.revision) {
-            ("initialize", Revision::WithSessions) => json!({
+        Ok(Some(match (self.method.as_str(), self.is_stateless) {
+            ("initialize", false) => json!({
                 "protocolVersion": of_session(self.params.get("protocolVersion").and_then(Value::as_str)),
                 "capabilities": capabilities(),
                 "serverInfo": server_info(),
                 "instructions": INSTRUCTIONS,
             }),
-            ("ping", Revision::WithSessions) => json!({}),
-            ("server/discover", Revision::Stateless) => json!({
+            ("ping", false) => json!({}),
+            ("server/discover", true) => json!({
                 "supportedVersions": supported(), "capabilities": capabilities(), "instructions": INSTRUCTIONS,
             }),
             ("tools/list", _) => {
@@ -84,11 +84,10 @@ impl Exchange {
                 }]})
             }
             ("resources/read", _) => self.resource()?,
-            (method, revision) => {
-                let status = if revision == Revision::Stateless { 404 } else { 200 };
+            (method, is_stateless) => {
                 let shown: String = method.chars().take(64).collect();
-                let message = format!("method not found: {shown}");
-                return Err(RpcError::with_status(status, METHOD_NOT_FOUND, message));
+                let error = RpcError::new(METHOD_NOT_FOUND, format!("method not found: {shown}"));
+                return Err(error.with_status(if is_stateless { 404 } else { 200 }));
             }
         }))
     }

@@ -59,7 +59,7 @@ pub(super) fn starts_search(request: &Request) -> bool {
 pub fn message(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     if !may_call(api, call.request) {
-        let error = RpcError::with_status(403, INVALID_REQUEST, "this origin is not allowed");
+        let error = RpcError::new(INVALID_REQUEST, "this origin may not call the service").with_status(403);
         return Ok(document(&error.answer(None)));
     }
     require_json(call.request)?;

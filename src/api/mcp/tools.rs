@@ -106,7 +106,7 @@ pub(super) fn call(exchange: &Exchange, client: &mut Client<'_>) -> Result<Optio
     text(&exchange.params, "name")?;
     let tool = Tool::of_call(&exchange.params).ok_or_else(|| {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
-        RpcError::new(INVALID_PARAMS, format!("unknown tool: {} are allowed", names.join(", ")))
+        RpcError::new(INVALID_PARAMS, format!("unknown tool: expected one of {}", names.join(", ")))
     })?;
     let Value::Object(arguments) = exchange.arguments() else {
         return Err(RpcError::new(INVALID_PARAMS, "invalid arguments: expected an object"));

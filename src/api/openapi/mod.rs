@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::routes::{self, Access, ROUTES, Route};
+use super::routes::{self, Access, Route};
 use crate::model::quota::Policy;
 use crate::report::Format;
 use crate::runs::batches::draft::InvalidRow;
@@ -54,9 +54,9 @@ pub fn document(base_url: &str) -> Value {
     info["contact"]["url"] = base_url.into();
     document["servers"] = json!([{"url": base_url, "description": "This service"}]);
     document["paths"] = json!({});
-    for route in ROUTES.iter() {
-        let path = &mut document["paths"][&route.path];
-        path["description"] = format!("Supports {}.", routes::allow(&route.path)).into();
+    for route in routes::operations() {
+        let path = &mut document["paths"][route.path];
+        path["description"] = format!("Supports {}.", routes::allow(route.path)).into();
         path[route.method.to_lowercase()] = operation(route);
     }
     let written = document["components"]["schemas"].take();
@@ -72,8 +72,8 @@ pub fn document(base_url: &str) -> Value {
 /// Returns the schemas of all operations, and those that the template holds.
 fn all_schemas(written: Value) -> Map<String, Value> {
     let mut schemas = Schemas::new();
-    for route in ROUTES.iter() {
-        (route.schemas)(&mut schemas);
+    for (_, add) in routes::operations().filter_map(|route| route.endpoint.described) {
+        add(&mut schemas);
     }
     named::<Code>(&mut schemas);
     named::<InvalidRow>(&mut schemas);
@@ -103,15 +103,15 @@ fn tag(path: &str) -> &'static str {
 
 /// Returns the operation of the handler's attribute, with the parts that all operations share.
 fn operation(route: &Route) -> Value {
-    let described = to_json((route.operation)());
+    let described = to_json(route.endpoint.described.map(|(operation, _)| operation()));
     let text = |name: &str| one_line(described[name].as_str().unwrap_or_default());
-    let (is_keyed, mut description) = (route.access != Access::Public, text("description"));
+    let (is_keyed, mut description) = (route.endpoint.access != Access::Public, text("description"));
     // Operations that count as anything else name it in their own text.
-    if route.access == Access::Key(Policy::Read) {
+    if route.endpoint.access == Access::Key(Policy::Read) {
         description = format!("{description} Counts as `read`.").trim_start().to_owned();
     }
     let mut operation = json!({
-        "tags": [tag(&route.path)],
+        "tags": [tag(route.path)],
         "summary": text("summary").trim_end_matches('.'),
         "description": description,
         "operationId": camel_case(&text("operationId")),
@@ -172,7 +172,7 @@ fn id(name: &str) -> Value {
 
 /// Returns the responses of an operation: its own, with the headers of every answer, and references to those of errors.
 fn responses(route: &Route, described: &Value) -> Map<String, Value> {
-    let is_keyed = route.access != Access::Public;
+    let is_keyed = route.endpoint.access != Access::Public;
     let reads = |header: &str| {
         described["parameters"].as_array().is_some_and(|all| all.iter().any(|one| one["name"] == header))
     };

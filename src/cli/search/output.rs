@@ -64,7 +64,7 @@ impl Format {
     pub(super) fn takes_lists(self) -> bool {
         match self {
             Self::Table => true,
-            Self::Report(format) => report::Format::OF_BATCHES.contains(&format.as_str()),
+            Self::Report(format) => report::Format::OF_BATCHES.contains(&format),
         }
     }
 

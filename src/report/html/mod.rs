@@ -81,7 +81,6 @@ pub fn content_security_policy() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::run::RunError;
     use crate::report::csv::tests::{result, run};
 
     fn page(run: &RunRecord) -> String {
@@ -132,47 +131,11 @@ mod tests {
     }
 
     #[test]
-    fn thumbnails_are_part_of_the_page_and_other_results_have_a_letter() {
-        let mut report = run(vec![result(1, "octocat"), result(2, "other")]);
-        assert!(!page(&report).contains("class=\"face\""), "no pictures were asked for");
-        report.summary.options.avatars = true;
-        report.thumbnails.insert(1, b"\x89PNG".to_vec());
-        let page = page(&report);
-        assert_eq!(
-            page.matches("<img class=\"face\" src=\"data:image/png;base64,iVBORw==\" alt=\"\"").count(),
-            1
-        );
-        assert_eq!(page.matches("<span class=\"face\" aria-hidden=\"true\">G</span>").count(), 1, "{page}");
-        assert!(content_security_policy().contains("img-src data:;"));
-    }
-
-    #[test]
     fn the_policy_fits_the_style() {
         let page = page(&run(Vec::new()));
         let style = page.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
         let hash = STANDARD.encode(Sha256::digest(style));
         assert!(content_security_policy().contains(&hash));
         assert!(page.contains(&format!("sha256-{hash}")), "in the page too, for a file that was kept");
-    }
-
-    #[test]
-    fn an_incomplete_run_begins_with_a_notice() {
-        let mut report = run(Vec::new());
-        let shown = page(&report);
-        for part in ["Nothing was found.", "captcha", "needs key", "2 of 3", "walled &#60;b&#62;&#38;"] {
-            assert!(shown.contains(part), "{part}: {shown}");
-        }
-        assert!(!shown.contains("class=\"notice\""), "{shown}");
-        (report.summary.status, report.summary.simulated) = (Status::Running, true);
-        report.summary.progress.modules_total = 9;
-        let shown = page(&report);
-        assert!(
-            shown.contains("5 of 9 modules had not ended yet") && shown.contains("Simulated."),
-            "{shown}"
-        );
-        report.summary.status = Status::Failed;
-        report.summary.error =
-            Some(RunError { code: "no_conclusion".into(), message: "no <module> did".into() });
-        assert!(page(&report).contains("The search failed:</strong> no &#60;module&#62; did."));
     }
 }
