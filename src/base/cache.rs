@@ -41,17 +41,12 @@ pub struct Cache<K, V> {
 struct State<K, V> {
     entries: HashMap<K, Entry<V>>,
     weight: usize,
+    /// The keys whose values are being computed. Callers wait until there is a value, or the computation has ended.
+    pending: HashMap<K, Arc<Condvar>>,
 }
 
 #[derive(Debug)]
-enum Entry<V> {
-    /// A thread is computing the value. The condition is notified when it has ended.
-    Pending(Arc<Condvar>),
-    Ready(Ready<V>),
-}
-
-#[derive(Debug)]
-struct Ready<V> {
+struct Entry<V> {
     value: V,
     expires_at: Instant,
     used_at: Instant,
@@ -61,7 +56,8 @@ struct Ready<V> {
 impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
     /// Creates an empty cache.
     pub fn new(bounds: Bounds) -> Self {
-        Self { bounds, state: Mutex::new(State { entries: HashMap::new(), weight: 0 }) }
+        let state = State { entries: HashMap::new(), weight: 0, pending: HashMap::new() };
+        Self { bounds, state: Mutex::new(state) }
     }
 
     /// Returns the value of `key`: a cached one, the one that another thread is computing, or the result of
@@ -79,18 +75,17 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
             if let Some(value) = state.get(key) {
                 return Some(value);
             }
-            let Some(Entry::Pending(ended)) = state.entries.get(key) else { break };
-            let ended = Arc::clone(ended);
+            let Some(ended) = state.pending.get(key).cloned() else { break };
             if ended.wait_until(&mut state, deadline).timed_out() {
                 return state.get(key);
             }
         }
-        state.put(key, Some(Entry::Pending(Arc::default())));
+        state.pending.insert(key.clone(), Arc::default());
         drop(state);
-        let computation = Computation { cache: self, key };
+        let _computation = Computation { cache: self, key };
         let computed = compute();
         let value = computed.value.clone();
-        computation.complete(computed);
+        self.insert(key, computed);
         Some(value)
     }
 
@@ -102,61 +97,56 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
     /// Returns whether a value of `key` is cached and has not expired.
     pub fn contains_key(&self, key: &K) -> bool {
         let now = Instant::now();
-        let state = self.state.lock();
-        matches!(state.entries.get(key), Some(Entry::Ready(ready)) if ready.expires_at > now)
+        self.state.lock().entries.get(key).is_some_and(|entry| entry.expires_at > now)
     }
 
     /// Returns whether a thread is computing the value of `key`.
     pub fn is_pending(&self, key: &K) -> bool {
-        matches!(self.state.lock().entries.get(key), Some(Entry::Pending(_)))
+        self.state.lock().pending.contains_key(key)
     }
 
-    /// Caches a value of `key`, and replaces the former one.
-    pub fn insert(&self, key: &K, computed: Computed<V>) {
-        self.put(key, self.entry(computed));
+    /// Caches a value of `key`, and replaces the former one. Callers that wait for another thread get it.
+    pub fn insert(&self, key: &K, Computed { value, ttl, weight }: Computed<V>) {
+        let (now, mut state) = (Instant::now(), self.state.lock());
+        state.remove(key);
+        if !ttl.is_zero() && weight <= self.bounds.weight {
+            state.weight += weight;
+            let entry = Entry { value, expires_at: now + ttl, used_at: now, weight };
+            state.entries.insert(key.clone(), entry);
+            state.evict(self.bounds, key);
+        }
+        if let Some(ended) = state.pending.get(key) {
+            ended.notify_all();
+        }
     }
 
     /// Removes the value of `key` if `is_removed` returns `true` for it. A computation in progress continues, and its value
     /// is cached.
     pub fn remove_if(&self, key: &K, is_removed: impl FnOnce(&V) -> bool) {
         let mut state = self.state.lock();
-        if matches!(state.entries.get(key), Some(Entry::Ready(ready)) if is_removed(&ready.value)) {
-            state.put(key, None);
+        if state.entries.get(key).is_some_and(|entry| is_removed(&entry.value)) {
+            state.remove(key);
         }
     }
 
     /// Removes the values for which `is_kept` returns `false`.
     pub fn retain(&self, is_kept: impl Fn(&K, &V) -> bool) {
-        self.state.lock().retain(|key, ready| is_kept(key, &ready.value));
+        self.state.lock().retain(|key, entry| is_kept(key, &entry.value));
     }
 
     /// Removes the values that have expired at `now`. Without it, an expired value stays in memory until it is
     /// replaced or evicted.
     pub fn sweep(&self, now: Instant) {
-        self.state.lock().retain(|_, ready| ready.expires_at > now);
+        self.state.lock().retain(|_, entry| entry.expires_at > now);
     }
 
-    /// Returns the number of entries and their weight.
+    /// Returns the number of values and their weight.
     #[cfg(test)]
     pub(crate) fn size(&self) -> (usize, usize) {
         let state = self.state.lock();
-        let sum: usize = state.entries.values().map(Entry::weight).sum();
+        let sum: usize = state.entries.values().map(|entry| entry.weight).sum();
         assert_eq!(sum, state.weight);
         (state.entries.len(), sum)
-    }
-
-    /// Returns the entry for a value, unless the value is not to be cached.
-    fn entry(&self, computed: Computed<V>) -> Option<Entry<V>> {
-        let now = Instant::now();
-        let Computed { value, ttl, weight } = computed;
-        let is_cached = !ttl.is_zero() && weight <= self.bounds.weight;
-        is_cached.then(|| Entry::Ready(Ready { value, expires_at: now + ttl, used_at: now, weight }))
-    }
-
-    fn put(&self, key: &K, entry: Option<Entry<V>>) {
-        let mut state = self.state.lock();
-        state.put(key, entry);
-        state.evict(self.bounds, key);
     }
 }
 
@@ -166,38 +156,21 @@ impl<K: Hash + Eq + Clone, V> State<K, V> {
         V: Clone,
     {
         let now = Instant::now();
-        match self.entries.get_mut(key) {
-            Some(Entry::Ready(ready)) if ready.expires_at > now => {
-                ready.used_at = now;
-                Some(ready.value.clone())
-            }
-            _ => None,
-        }
+        let entry = self.entries.get_mut(key).filter(|entry| entry.expires_at > now)?;
+        entry.used_at = now;
+        Some(entry.value.clone())
     }
 
-    /// Replaces the entry of `key`, or removes it, and wakes the callers that wait for it.
-    fn put(&mut self, key: &K, entry: Option<Entry<V>>) {
-        if let Some(old) = self.entries.remove(key) {
-            self.weight -= old.weight();
-            if let Entry::Pending(ended) = old {
-                ended.notify_all();
-            }
-        }
-        if let Some(entry) = entry {
-            self.weight += entry.weight();
-            self.entries.insert(key.clone(), entry);
-        }
+    fn remove(&mut self, key: &K) {
+        self.weight -= self.entries.remove(key).map_or(0, |entry| entry.weight);
     }
 
-    fn retain(&mut self, is_kept: impl Fn(&K, &Ready<V>) -> bool) {
+    fn retain(&mut self, is_kept: impl Fn(&K, &Entry<V>) -> bool) {
         let weight = &mut self.weight;
-        self.entries.retain(|key, entry| match entry {
-            Entry::Pending(_) => true,
-            Entry::Ready(ready) => {
-                let is_kept = is_kept(key, ready);
-                *weight -= if is_kept { 0 } else { ready.weight };
-                is_kept
-            }
+        self.entries.retain(|key, entry| {
+            let is_kept = is_kept(key, entry);
+            *weight -= if is_kept { 0 } else { entry.weight };
+            is_kept
         });
     }
 
@@ -207,15 +180,9 @@ impl<K: Hash + Eq + Clone, V> State<K, V> {
             return;
         }
         let now = Instant::now();
-        self.retain(|_, ready| ready.expires_at > now);
-        let mut used: Vec<(bool, Instant, K)> = self
-            .entries
-            .iter()
-            .filter_map(|(key, entry)| match entry {
-                Entry::Pending(_) => None,
-                Entry::Ready(ready) => Some((key == newest, ready.used_at, key.clone())),
-            })
-            .collect();
+        self.retain(|_, entry| entry.expires_at > now);
+        let used = self.entries.iter().map(|(key, entry)| (key == newest, entry.used_at, key.clone()));
+        let mut used: Vec<(bool, Instant, K)> = used.collect();
         used.sort_unstable_by_key(|(is_newest, used_at, _)| (*is_newest, *used_at));
         // A tenth is evicted at once, so that a full cache is not sorted for each new value.
         let left = |bound: usize| bound - bound / 10;
@@ -224,7 +191,7 @@ impl<K: Hash + Eq + Clone, V> State<K, V> {
             if self.is_within(if is_newest { bounds } else { spare }) {
                 return;
             }
-            self.put(&key, None);
+            self.remove(&key);
         }
     }
 
@@ -233,31 +200,17 @@ impl<K: Hash + Eq + Clone, V> State<K, V> {
     }
 }
 
-impl<V> Entry<V> {
-    fn weight(&self) -> usize {
-        match self {
-            Self::Pending(_) => 0,
-            Self::Ready(ready) => ready.weight,
-        }
-    }
-}
-
-/// The computation of a value. If it is dropped by a panic, a waiting caller computes the value.
-struct Computation<'c, K: Hash + Eq + Clone, V: Clone> {
+/// The computation of a value. When it ends, also by a panic, a waiting caller computes the value if there is none.
+struct Computation<'c, K: Hash + Eq + Clone, V> {
     cache: &'c Cache<K, V>,
     key: &'c K,
 }
 
-impl<K: Hash + Eq + Clone, V: Clone> Computation<'_, K, V> {
-    fn complete(self, computed: Computed<V>) {
-        self.cache.insert(self.key, computed);
-        std::mem::forget(self);
-    }
-}
-
-impl<K: Hash + Eq + Clone, V: Clone> Drop for Computation<'_, K, V> {
+impl<K: Hash + Eq + Clone, V> Drop for Computation<'_, K, V> {
     fn drop(&mut self) {
-        self.cache.put(self.key, None);
+        if let Some(ended) = self.cache.state.lock().pending.remove(self.key) {
+            ended.notify_all();
+        }
     }
 }
 
@@ -307,24 +260,11 @@ mod tests {
     }
 
     #[test]
-    fn after_a_panic_the_next_caller_computes() {
-        let cache = Cache::new(LARGE);
-        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            cache.get_or_compute(&"a", soon(), || panic!("a defect"))
-        }));
-        assert!(panicked.is_err());
-        assert_eq!(cache.get_or_compute(&"a", soon(), || computed(1, 1)), Some(1));
-    }
-
-    #[test]
     fn waiting_callers_are_woken_by_a_panic_and_by_an_inserted_value() {
         let cache = Cache::new(LARGE);
         let wait = || cache.get_or_compute(&"a", soon(), || computed(1, 1));
-        let waiters = || match cache.state.lock().entries.get(&"a") {
-            // The entry has one reference, and each waiting caller has another one.
-            Some(Entry::Pending(ended)) => Arc::strong_count(ended) - 1,
-            _ => 0,
-        };
+        // The state has one reference, and each waiting caller has another one.
+        let waiters = || cache.state.lock().pending.get(&"a").map_or(0, |ended| Arc::strong_count(ended) - 1);
         std::thread::scope(|scope| {
             let panicking = scope.spawn(|| {
                 cache.get_or_compute(&"a", soon(), || {
@@ -334,7 +274,7 @@ mod tests {
                     panic!("a defect");
                 })
             });
-            while !cache.state.lock().entries.contains_key(&"a") {
+            while !cache.is_pending(&"a") {
                 std::thread::yield_now();
             }
             let waiting = [scope.spawn(wait), scope.spawn(wait)];
@@ -390,7 +330,7 @@ mod tests {
             cache.sweep(Instant::now());
             assert!(cache.get(&"a").is_some());
             cache.sweep(soon() + Duration::from_secs(1));
-            assert_eq!(cache.size(), (2, 20), "b, and c, which is being computed");
+            assert_eq!(cache.size(), (1, 20));
             computed(3, 1)
         });
         assert!(cache.get(&"a").is_none() && cache.get(&"b").is_some() && cache.get(&"c").is_some());
