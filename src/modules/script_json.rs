@@ -195,7 +195,7 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
     let quote = *bytes.first()?;
     let mut at = 1;
     loop {
-        at += memchr::memchr2(quote, b'\\', bytes.get(at..)?)?;
+        at += bytes.get(at..)?.iter().position(|byte| [quote, b'\\'].contains(byte))?;
         if bytes[at] == quote {
             return Some(at + 1);
         }

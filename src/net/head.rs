@@ -6,7 +6,7 @@ use crate::base::encoding::encode_address;
 
 /// Returns the index after the empty line. A bare LF ends a line, too (RFC 9112, section 2.2).
 pub(super) fn end_of(bytes: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'\n', bytes).find_map(|at| match &bytes[at + 1..] {
+    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').find_map(|(at, _)| match &bytes[at + 1..] {
         [b'\n', ..] => Some(at + 2),
         [b'\r', b'\n', ..] => Some(at + 3),
         _ => None,
@@ -35,7 +35,7 @@ pub(super) fn mended(head: &[u8]) -> Cow<'_, [u8]> {
             }
             continue;
         }
-        let colon = memchr::memchr(b':', line).unwrap_or(0);
+        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(0);
         let name = line[..colon].trim_ascii_end();
         is_kept = !name.is_empty() && name.iter().all(|&byte| is_of_a_name(byte));
         if is_kept {
@@ -59,7 +59,7 @@ pub(super) fn is_interim(head: &[u8]) -> bool {
 /// Returns the version and status of an answer's first line, with the space before a reason phrase, which RFC 9112,
 /// section 4, requires. A version after 1.1 counts as 1.1.
 fn status_line(line: &[u8]) -> Option<String> {
-    let (protocol, rest) = line.split_at_checked(memchr::memchr2(b' ', b'\t', line)?)?;
+    let (protocol, rest) = line.split_at_checked(line.iter().position(|byte| b" \t".contains(byte))?)?;
     let version = protocol.get(5..).filter(|_| protocol[..5].eq_ignore_ascii_case(b"HTTP/"))?;
     let is_version = !version.is_empty() && version.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
     let minor = u8::from(!matches!(version, b"0.9" | b"1" | b"1.0"));

@@ -1,7 +1,7 @@
 //! WHOIS queries ([RFC 3912](https://www.rfc-editor.org/rfc/rfc3912)): one line to the server, which answers with text
 //! and closes the connection.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::time::Instant;
 
 use super::dial::Timed;
@@ -12,9 +12,6 @@ use crate::modules::probe::{Phase, ProbeError, Request, Response};
 
 /// The maximum length of a query, in bytes. It is the length of the longest host name.
 const MAX_QUERY: usize = 253;
-
-/// The size of the buffer for reading an answer, in bytes.
-const BUFFER: usize = 8 * 1024;
 
 /// Returns the query of a request, which is the path of its address. Returns `None` if it is not one line of printable
 /// ASCII.
@@ -35,13 +32,11 @@ pub(super) fn send(request: &Request, wire: &Wire, deadline: Instant) -> Result<
     })?;
     let (connection, _) = wire.dial(&request.url, deadline)?;
     let mut stream = Timed { stream: &connection, deadline };
-    let failed = |error: io::Error, phase| probe_error(error.into(), phase);
-    let answer = stream.write_all(format!("{query}\r\n").as_bytes()).and_then(|()| first_bytes(&mut stream));
-    let mut body = answer.map_err(|error| failed(error, Phase::FirstByte))?;
-    let limit = u64::try_from(request.body_limit).unwrap_or(u64::MAX);
-    let rest = limit.saturating_add(1).saturating_sub(u64::try_from(body.len()).unwrap_or(u64::MAX));
-    if let Err(error) = (&mut stream).take(rest).read_to_end(&mut body) {
-        return Err(failed(error, Phase::Body));
+    let (mut body, limit) = (Vec::new(), (request.body_limit as u64).saturating_add(1));
+    let answer = stream.write_all(format!("{query}\r\n").as_bytes());
+    if let Err(error) = answer.and_then(|()| (&mut stream).take(limit).read_to_end(&mut body)) {
+        let phase = if body.is_empty() { Phase::FirstByte } else { Phase::Body };
+        return Err(probe_error(error.into(), phase));
     }
     let truncated = body.len() > request.body_limit;
     body.truncate(request.body_limit);
@@ -52,11 +47,4 @@ pub(super) fn send(request: &Request, wire: &Wire, deadline: Instant) -> Result<
         body,
         truncated,
     })
-}
-
-/// Returns the bytes of the first read. They are empty if the server closes the connection without an answer.
-fn first_bytes(stream: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut buffer = [0; BUFFER];
-    let length = stream.read(&mut buffer)?;
-    Ok(buffer[..length].to_vec())
 }

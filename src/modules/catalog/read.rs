@@ -75,7 +75,7 @@ pub(super) fn entries<'t>(file: &'t str, text: &'t str, faults: &mut CatalogErro
     let (mut at, mut line) = (0, 1);
     let entries = list.into_iter().enumerate().filter_map(|(index, raw)| {
         let start = offset(text, raw.get());
-        line += memchr::memchr_iter(b'\n', &text.as_bytes()[at..start]).count();
+        line += text[at..start].matches('\n').count();
         at = start;
         entry(index, Place { file, line, text: raw.get() }, faults)
     });
@@ -132,7 +132,7 @@ fn lines_down(entry: &str, path: &str) -> usize {
     while let Some((part, rest)) = step(value, path) {
         (value, path) = (part, rest);
     }
-    memchr::memchr_iter(b'\n', &entry.as_bytes()[..offset(entry, value)]).count()
+    entry[..offset(entry, value)].matches('\n').count()
 }
 
 /// Returns the part of `value` that the beginning of `path` names, and the rest of the path.
