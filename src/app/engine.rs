@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use log::{debug, info, warn};
 
-use super::error::AppError;
+use super::error::Failure;
 use crate::base::clock::Clock;
 use crate::base::{descriptors, threads};
 use crate::config::{EngineConfig, SandboxMode, Time, VARIABLE_PREFIX};
@@ -16,7 +16,7 @@ use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::near::did_you_mean;
 use crate::modules::probe::{Browsers, NoBrowser, Prober};
-use crate::net::{BrowserConfig, BrowserError, HttpProber, NetConfig, RealBrowsers};
+use crate::net::{BrowserConfig, HttpProber, NetConfig, RealBrowsers};
 use crate::runs::context::Limits;
 use crate::runs::service::{RunHooks, Runs, RunsConfig};
 use crate::sandbox::{Sandbox, SandboxOptions};
@@ -55,8 +55,8 @@ impl Engine {
         store: Arc<Store>,
         clock: Arc<dyn Clock>,
         hooks: RunHooks,
-    ) -> Result<Self, AppError> {
-        threads::require(FEWEST_THREADS).map_err(AppError::failed)?;
+    ) -> Result<Self, Failure> {
+        threads::require(FEWEST_THREADS).map_err(Failure::failed)?;
         let sandbox = sandbox_options(config.sandbox)
             .map(|options| Arc::new(Sandbox::new(catalog.modules().iter().cloned(), options)));
         let (prober, real) = prober(config)?;
@@ -76,7 +76,7 @@ impl Engine {
             RunsConfig {
                 check_workers: check_workers(config),
                 host_concurrency: config.host_concurrency,
-                share_answers: config.time(Time::ShareAnswers),
+                share_answers: config.time(Time::SHARE_ANSWERS),
                 max_runs,
                 max_waiting: MAX_WAITING_RUNS,
                 limits: Limits {
@@ -84,10 +84,10 @@ impl Engine {
                     run_timeout: config.run_timeout,
                     // The last quarter is left for noticing: instances look for interrupted runs
                     // periodically.
-                    lease: config.time(Time::Lease) * 3 / 4,
+                    lease: config.time(Time::LEASE) * 3 / 4,
                     store_patience: STORE_OUTAGE_LIMIT,
-                    host_retry: config.time(Time::HostRetry),
-                    quarantine_retry: config.time(Time::QuarantineRetry),
+                    host_retry: config.time(Time::HOST_RETRY),
+                    quarantine_retry: config.time(Time::QUARANTINE_RETRY),
                 },
                 keep_ended: KEEP_ENDED,
                 discovery: config.discovery,
@@ -127,20 +127,19 @@ pub(super) fn check_workers(config: &EngineConfig) -> usize {
 
 /// Loads the catalogue without a feed. Call this before anything is created, so that a mistake in the catalogue leaves
 /// nothing behind.
-pub(super) fn load_catalog(config: &EngineConfig) -> Result<Arc<Catalog>, AppError> {
-    let catalog =
-        Catalog::load(!config.catalog.no_builtin, &config.catalog.files).map_err(AppError::config)?;
+pub(super) fn load_catalog(config: &EngineConfig) -> Result<Arc<Catalog>, Failure> {
+    let catalog = Catalog::load(!config.catalog.no_builtin, &config.catalog.files).map_err(Failure::usage)?;
     check_modules(&catalog)?;
     log_list_imports(&catalog);
     Ok(Arc::new(catalog))
 }
 
 /// Refuses a catalogue without an enabled module.
-pub(super) fn check_modules(catalog: &Catalog) -> Result<(), AppError> {
+pub(super) fn check_modules(catalog: &Catalog) -> Result<(), Failure> {
     if catalog.modules().iter().any(|module| module.entry().enabled) {
         return Ok(());
     }
-    Err(AppError::config("the catalogue has no enabled module: at least one is needed"))
+    Err(Failure::usage("the catalogue has no enabled module: at least one is needed"))
 }
 
 /// Logs how lists of other tools were imported: a count for each list, and the left-out entries at debug
@@ -167,7 +166,7 @@ pub(super) fn sandbox_options(mode: SandboxMode) -> Option<SandboxOptions> {
 type ProberParts = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
 
 /// Returns the prober of the real web for the configuration, with a browser if one is configured.
-pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, AppError> {
+pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, Failure> {
     let http = HttpProber::new(net_config(config));
     let settings = &config.browsers;
     let Some(source) = settings.browser.clone() else { return Ok((Arc::new(http), None)) };
@@ -177,11 +176,8 @@ pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, AppError> {
         egress_proxy: settings.browser_guard.clone().unwrap_or_default(),
         net: net_config(config),
     });
-    let browsers = browsers.map_err(|error| match error {
-        BrowserError::Program(_) => AppError::config(error),
-        BrowserError::EgressProxy(..) | BrowserError::Failed(_) => AppError::failed(error),
-    })?;
-    Ok((Arc::new(http.with_browser(browsers.prober())), Some(Arc::new(browsers))))
+    let browsers = Arc::new(browsers.map_err(Failure::failed)?);
+    Ok((Arc::new(http.with_browser(browsers.prober())), Some(browsers)))
 }
 
 /// Returns the configuration of outgoing requests.
@@ -203,7 +199,7 @@ pub(super) fn operator_keys(config: &EngineConfig) -> OperatorKeys {
 /// Returns a checker that sends its requests through `prober`.
 pub(super) fn checker(config: &EngineConfig, prober: Arc<dyn Prober>, keys: OperatorKeys) -> Arc<Checker> {
     let user_agent = config.user_agent.to_str().unwrap_or_default();
-    let checker = Checker::new(prober, keys, user_agent, config.time(Time::ControlTtl));
+    let checker = Checker::new(prober, keys, user_agent, config.time(Time::CONTROL_TTL));
     Arc::new(checker.with_answer_memory(ANSWER_MEMORY))
 }
 
@@ -212,11 +208,11 @@ pub(super) fn checker(config: &EngineConfig, prober: Arc<dyn Prober>, keys: Oper
 ///
 /// # Errors
 /// Fails for a `--key` that no module uses.
-pub fn check_keys(config: &EngineConfig, catalog: &Catalog) -> Result<(), AppError> {
+pub fn check_keys(config: &EngineConfig, catalog: &Catalog) -> Result<(), Failure> {
     let known = catalog.key_names();
     if let Some(name) = config.key_flags().find(|name| !known.contains(name)) {
         let meant = did_you_mean([name], || known.iter().copied());
-        return Err(AppError::config(format!("--key {name}: {}{meant}", unused(&known))));
+        return Err(Failure::usage(format!("--key {name}: {}{meant}", unused(&known))));
     }
     for name in config.keys.keys().filter(|name| !known.contains(name.as_str())) {
         warn!("{VARIABLE_PREFIX}{}: {}", name.to_ascii_uppercase(), unused(&known));

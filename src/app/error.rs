@@ -1,52 +1,47 @@
-//! [`AppError`].
+//! [`Failure`]: the error that ends a command.
 
-use std::error::Error;
+use std::fmt::Display;
 
-type Cause = Box<dyn Error + Send + Sync>;
+use crate::base::storage::StorageError;
 
 /// An error that ends a command. Its text never contains a secret.
 #[derive(Debug, thiserror::Error)]
-pub enum AppError {
-    /// The configuration must be changed.
-    #[error(transparent)]
-    Config(Cause),
-    /// The command failed while it ran.
-    #[error(transparent)]
-    Failed(Cause),
+pub enum Failure {
+    /// The command line, a variable or a file that it names must be changed.
+    #[error("{0}")]
+    Usage(String),
+    /// The command failed while it ran, for example because an address is in use or a store cannot be reached.
+    #[error("{0}")]
+    Failed(String),
+    /// The reader of the output has closed it. Nothing is printed.
+    #[error("the output is closed")]
+    OutputClosed,
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("{step}: {cause}")]
-struct FailedStep {
-    step: String,
-    #[source]
-    cause: Cause,
-}
-
-impl AppError {
+impl Failure {
     /// Creates an error for a configuration that cannot be used, such as a catalogue file with mistakes.
-    pub fn config(cause: impl Into<Cause>) -> Self {
-        Self::Config(cause.into())
+    pub fn usage(cause: impl Display) -> Self {
+        Self::Usage(cause.to_string())
     }
 
-    /// Creates an error for a failure while the command runs, such as an address in use or a store that
-    /// cannot be reached.
-    pub fn failed(cause: impl Into<Cause>) -> Self {
-        Self::Failed(cause.into())
+    /// Creates an error for a failure while the command runs.
+    pub fn failed(cause: impl Display) -> Self {
+        Self::Failed(cause.to_string())
     }
 
     /// Names the step that failed. The message starts with it.
     #[must_use]
-    pub fn at(self, step: impl Into<String>) -> Self {
-        let step = step.into();
+    pub fn at(self, step: impl Display) -> Self {
         match self {
-            Self::Config(cause) => Self::config(FailedStep { step, cause }),
-            Self::Failed(cause) => Self::failed(FailedStep { step, cause }),
+            Self::Usage(cause) => Self::Usage(format!("{step}: {cause}")),
+            Self::Failed(cause) => Self::Failed(format!("{step}: {cause}")),
+            Self::OutputClosed => self,
         }
     }
+}
 
-    /// Returns whether the configuration must be changed.
-    pub fn is_config(&self) -> bool {
-        matches!(self, Self::Config(_))
+impl From<StorageError> for Failure {
+    fn from(error: StorageError) -> Self {
+        Self::failed(error)
     }
 }

@@ -10,7 +10,7 @@ use log::{error, info, log, warn};
 use url::Url;
 
 use super::engine::{check_modules, net_config};
-use super::error::AppError;
+use super::error::Failure;
 use crate::base::address::without_credentials;
 use crate::config::{ServeConfig, Time};
 use crate::modules::catalog::{Catalog, Feed, FeedVersion, MAX_FILE_BYTES, decode, read_file};
@@ -47,8 +47,8 @@ impl FeedKeeper {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub(super) fn kept_catalog(&mut self, plain: Arc<Catalog>) -> Result<Arc<Catalog>, AppError> {
-        let Some(text) = self.store.catalog_feed().map_err(AppError::failed)? else { return Ok(plain) };
+    pub(super) fn kept_catalog(&mut self, plain: Arc<Catalog>) -> Result<Arc<Catalog>, Failure> {
+        let Some(text) = self.store.catalog_feed().map_err(Failure::failed)? else { return Ok(plain) };
         let kept = Feed::open(&text, &self.config.feed.keys).and_then(|feed| {
             self.kept = Some(feed.version);
             load(&self.config, &feed)
@@ -62,7 +62,7 @@ impl FeedKeeper {
     /// Starts a fetch on its own thread when it is time. Returns the new catalogue when a fetch has changed something.
     /// `current` is the catalogue in use.
     pub(super) fn renewed_catalog(&mut self, current: &Catalog) -> Option<Arc<Catalog>> {
-        let interval = self.config.engine.time(Time::CatalogFeed);
+        let interval = self.config.engine.time(Time::CATALOG_FEED);
         if self.fetch.is_none() && self.next_fetch <= Instant::now() {
             let (config, in_use, kept) = (self.config.clone(), current.feed().in_use, self.kept);
             self.next_fetch = Instant::now() + interval;

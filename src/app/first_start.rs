@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use log::warn;
 
-use super::error::AppError;
+use super::error::Failure;
 use crate::account::key::ApiKey;
 use crate::account::plan::{Plan, PlanTable};
 use crate::account::service::{AccountError, Accounts};
@@ -28,8 +28,8 @@ pub(super) struct FirstAccount {
 pub(super) fn first_account(
     accounts: &Accounts,
     sign_ins: &SignIns,
-) -> Result<Option<FirstAccount>, AppError> {
-    let failed = |error: AccountError| AppError::failed(error).at("cannot create the first account");
+) -> Result<Option<FirstAccount>, Failure> {
+    let failed = |error: AccountError| Failure::failed(error).at("cannot create the first account");
     if !accounts.store.accounts().map_err(|error| failed(error.into()))?.is_empty() {
         return Ok(None);
     }
@@ -48,10 +48,10 @@ pub(super) fn first_account(
     // The person who starts the server is its operator.
     let made_operator = sign_ins.set_role(account.id, Role::Operator, &Origin::SYSTEM);
     made_operator
-        .map_err(|error| AppError::failed(error).at("cannot make the first account that of an operator"))?;
+        .map_err(|error| Failure::failed(error).at("cannot make the first account that of an operator"))?;
     let link = sign_ins
         .make_link(account.id, &Origin::SYSTEM)
-        .map_err(|error| AppError::failed(error).at("cannot create the set-up link of the first account"))?;
+        .map_err(|error| Failure::failed(error).at("cannot create the set-up link of the first account"))?;
     Ok(Some(FirstAccount { key, link }))
 }
 

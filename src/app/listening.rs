@@ -4,14 +4,12 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use log::{info, warn};
 
-use super::error::AppError;
+use super::error::Failure;
 use crate::admin::Admin;
 use crate::api::Api;
-use crate::base::clock::{Clock, SystemClock};
 use crate::base::descriptors;
 use crate::config::ServerConfig;
 use crate::http::{self, Handler, Refusal, Reply, Request, Response, Router, RunningServer, Server};
@@ -26,15 +24,13 @@ const ADMIN_WORKERS: usize = 2;
 const ADMIN_QUEUE: usize = 64;
 /// The most answers that may be written to slow clients at once.
 const ADMIN_SLOW_READERS: usize = 8;
-/// The longest time that the shutdown waits for answers that are being written.
-const ADMIN_DRAIN: Duration = Duration::from_millis(200);
 
 /// Opens the configured address, or takes the socket that a service manager passes (`LISTEN_FDS`).
 ///
 /// # Errors
 /// Fails if the address cannot be opened. Returns a configuration error if other machines can reach the
 /// address and neither `--trusted-proxy` nor `--without-proxy` is given.
-pub(super) fn open(config: &ServerConfig) -> Result<Server, AppError> {
+pub(super) fn open(config: &ServerConfig) -> Result<Server, Failure> {
     descriptors::adjust_limit();
     let server = http::ServerConfig {
         listen: config.listen,
@@ -43,27 +39,21 @@ pub(super) fn open(config: &ServerConfig) -> Result<Server, AppError> {
         trusted_proxies: config.trusted_proxies.clone(),
         ..http::ServerConfig::default()
     };
-    match http::activated_listener().map_err(AppError::failed)? {
-        Some(listener) => {
-            let bound = listener.local_addr().map_err(AppError::failed)?;
-            check_exposure("the socket in LISTEN_FDS", bound, config)?;
-            Server::from_listener(listener, &server)
-        }
-        None => {
-            check_exposure("--listen", config.listen, config)?;
-            return Server::bind(&server).map_err(|error| cannot_listen(config.listen, error));
-        }
-    }
-    .map_err(AppError::failed)
+    let Some(listener) = http::activated_listener().map_err(Failure::failed)? else {
+        check_exposure("--listen", config.listen, config)?;
+        return Server::bind(&server).map_err(|error| cannot_listen(config.listen, &error));
+    };
+    check_exposure("the socket in LISTEN_FDS", listener.local_addr().map_err(Failure::failed)?, config)?;
+    Server::from_listener(listener, &server).map_err(Failure::failed)
 }
 
 /// Returns the error of an address that cannot be opened.
-fn cannot_listen(address: SocketAddr, error: io::Error) -> AppError {
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
     if error.kind() != io::ErrorKind::AddrInUse {
-        return AppError::failed(error);
+        return Failure::failed(error);
     }
     let other = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or_default());
-    AppError::failed(format!(
+    Failure::failed(format!(
         "cannot listen on {address}: another program uses this port; choose another one, such as --listen {other}, or \
          --listen {}:0 for any free one",
         other.ip()
@@ -71,7 +61,7 @@ fn cannot_listen(address: SocketAddr, error: io::Error) -> AppError {
 }
 
 /// Refuses an address that other machines can reach, unless the operator names a proxy or accepts the risk.
-fn check_exposure(what: &str, address: SocketAddr, config: &ServerConfig) -> Result<(), AppError> {
+fn check_exposure(what: &str, address: SocketAddr, config: &ServerConfig) -> Result<(), Failure> {
     if address.ip().to_canonical().is_loopback() {
         return Ok(());
     }
@@ -82,7 +72,7 @@ fn check_exposure(what: &str, address: SocketAddr, config: &ServerConfig) -> Res
         return Ok(());
     }
     if config.trusted_proxies.is_empty() {
-        return Err(AppError::config(format!(
+        return Err(Failure::usage(format!(
             "{what} {address} can be reached from other machines, and no reverse proxy is named: the HTTP \
              library cannot fend off every hostile request by itself (see `sightline manual operations`); \
              allowed is a loopback address, an address behind a proxy that --trusted-proxy names, or \
@@ -140,33 +130,9 @@ impl Handler for PublicHandler {
     }
 }
 
-/// The admin listener, or nothing where no address is configured.
-pub(super) struct AdminSide {
-    pub(super) admin: Arc<Admin>,
-    server: Option<RunningServer>,
-}
-
-impl AdminSide {
-    /// Starts to listen if there is an address. Liveness is answered from here on.
-    pub(super) fn open(address: Option<SocketAddr>) -> Result<Self, AppError> {
-        let admin = Arc::new(Admin::new(SystemClock.now()));
-        let server = match address {
-            Some(address) => Some(listen_for_admin(address, &admin)?),
-            None => None,
-        };
-        Ok(Self { admin, server })
-    }
-
-    /// Finishes the answers that are being written, then closes the listener.
-    pub(super) fn close(self) {
-        if let Some(server) = self.server {
-            server.shutdown(ADMIN_DRAIN);
-        }
-    }
-}
-
-fn listen_for_admin(address: SocketAddr, admin: &Arc<Admin>) -> Result<RunningServer, AppError> {
-    let failed = |error: std::io::Error| AppError::failed(error).at("the admin listener");
+/// Opens the admin listener. Liveness is answered from here on.
+pub(super) fn open_admin(address: SocketAddr, admin: &Arc<Admin>) -> Result<RunningServer, Failure> {
+    let failed = |error: io::Error| Failure::failed(error).at("the admin listener");
     let config = http::ServerConfig {
         listen: address,
         request_workers: ADMIN_WORKERS,

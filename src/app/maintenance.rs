@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use log::{error, log};
 
-use super::error::AppError;
+use super::error::Failure;
 use super::feed::FeedKeeper;
 use super::services::Services;
 use super::suppression::Watch;
@@ -23,34 +23,26 @@ const PAUSE: Duration = Duration::from_secs(1);
 const SLOW: Duration = Duration::from_secs(15);
 
 /// A task: its name in metrics, its interval, and its work, which takes a moment only.
-struct Task<T> {
-    name: &'static str,
-    every: Duration,
-    work: fn(&mut T),
-}
-
-const fn task<T>(name: &'static str, every: Duration, work: fn(&mut T)) -> Task<T> {
-    Task { name, every, work }
-}
+type Task<T> = (&'static str, Duration, fn(&mut T));
 
 /// All tasks. Those without an interval are also done when the runs wake the thread.
 const TASKS: &[Task<Maintenance>] = &[
-    task("runs", Duration::ZERO, |own| own.services.runs().run_due_tasks()),
-    task("watches", PAUSE, |own| own.watches.run_due_tasks()),
-    task("deletions", Duration::ZERO, |own| own.services.shared.accounts.finish_deletions()),
-    task("retention", PAUSE, |own| own.retention.sweep()),
-    task("wipe", PAUSE, |own| own.retention.wipe()),
-    task("suppression", PAUSE, Maintenance::read_suppression),
-    task("catalogue", PAUSE, Maintenance::read_catalogue),
-    task("rate_limits", PAUSE, |own| own.services.shared.limiter.sweep()),
-    task("run_caches", SLOW, |own| own.services.runs().sweep_caches()),
-    task("key_usage", SLOW, Maintenance::flush_key_usage),
-    task("sign_ins", SLOW, Maintenance::remove_expired_sign_ins),
+    ("runs", Duration::ZERO, |own| own.services.runs().run_due_tasks()),
+    ("watches", PAUSE, |own| own.watches.run_due_tasks()),
+    ("deletions", Duration::ZERO, |own| own.services.shared.accounts.finish_deletions()),
+    ("retention", PAUSE, |own| own.retention.sweep()),
+    ("wipe", PAUSE, |own| own.retention.wipe()),
+    ("suppression", PAUSE, Maintenance::read_suppression),
+    ("catalogue", PAUSE, Maintenance::read_catalogue),
+    ("rate_limits", PAUSE, |own| own.services.shared.limiter.sweep()),
+    ("run_caches", SLOW, |own| own.services.runs().sweep_caches()),
+    ("key_usage", SLOW, Maintenance::flush_key_usage),
+    ("sign_ins", SLOW, Maintenance::remove_expired_sign_ins),
 ];
 
 /// Does the tasks whose time has come. One that panics does not stop the others, and is tried again.
 fn do_due<T>(tasks: &[Task<T>], due: &mut [Instant], done: &TaskTimes, own: &mut T, now: Instant) {
-    for (Task { name, every, work }, due) in tasks.iter().zip(due) {
+    for ((name, every, work), due) in tasks.iter().zip(due) {
         if *due > now {
             continue;
         }
@@ -91,16 +83,16 @@ impl Maintenance {
     }
 
     /// Starts the thread. It ends when the runs are shut down.
-    pub(super) fn start(mut self) -> Result<JoinHandle<()>, AppError> {
+    pub(super) fn start(mut self) -> Result<JoinHandle<()>, Failure> {
         thread::Builder::new()
             .name("maintenance".to_owned())
             .spawn(move || self.work())
-            .map_err(|error| AppError::failed(error).at("cannot start the maintenance thread"))
+            .map_err(|error| Failure::failed(error).at("cannot start the maintenance thread"))
     }
 
     fn work(&mut self) {
         let (done, now) = (Arc::clone(&self.services.maintained), Instant::now());
-        done.lock().extend(TASKS.iter().map(|task| (task.name, now)));
+        done.lock().extend(TASKS.iter().map(|(name, ..)| (*name, now)));
         let mut due = [now; TASKS.len()];
         while !self.services.runs().wait(Instant::now() + PAUSE) {
             do_due(TASKS, &mut due, &done, self, Instant::now());
@@ -145,12 +137,12 @@ mod tests {
     fn a_task_that_panics_is_tried_again_and_stops_no_other() {
         const NAMES: [&str; 3] = ["often", "broken", "slow"];
         let tasks: [Task<Vec<&str>>; 3] = [
-            task(NAMES[0], Duration::ZERO, |log| log.push(NAMES[0])),
-            task(NAMES[1], Duration::ZERO, |log| {
+            (NAMES[0], Duration::ZERO, |log| log.push(NAMES[0])),
+            (NAMES[1], Duration::ZERO, |log| {
                 log.push(NAMES[1]);
                 panic!("on purpose");
             }),
-            task(NAMES[2], SLOW, |log| log.push(NAMES[2])),
+            (NAMES[2], SLOW, |log| log.push(NAMES[2])),
         ];
         let (start, done, mut log) = (Instant::now(), TaskTimes::default(), Vec::new());
         let mut due = [start; 3];

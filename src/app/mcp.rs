@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use log::warn;
 
 use super::engine::{check_keys, load_catalog};
-use super::error::AppError;
+use super::error::Failure;
 use super::first_start::{LOCAL_ACCOUNT, best_plan};
 use super::maintenance::Maintenance;
 use super::services::Services;
@@ -28,16 +28,16 @@ const STOP_WITHIN: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// Fails if the parts cannot be started, or if standard input cannot be read.
-pub fn serve_lines(engine: &EngineConfig, suppressed: &SuppressionConfig) -> Result<(), AppError> {
+pub fn serve_lines(engine: &EngineConfig, suppressed: &SuppressionConfig) -> Result<(), Failure> {
     let (suppressed, watch) = suppression::load(suppressed)?.unzip();
     let catalog = load_catalog(engine)?;
     check_keys(engine, &catalog)?;
-    let mut config = ServeConfig::from_flags::<&str>([]).map_err(AppError::failed)?;
+    let mut config = ServeConfig::from_flags::<&str>([]).map_err(Failure::failed)?;
     config.engine = engine.clone();
     config.server.max_runs = MAX_RUNS;
-    config.engine.set_time(Time::Wait, engine.run_timeout);
-    config.engine.set_time(Time::Stream, engine.run_timeout);
-    let (store, base_url) = (store::in_memory().map_err(AppError::failed)?, "http://localhost".to_owned());
+    config.engine.set_time(Time::WAIT, engine.run_timeout);
+    config.engine.set_time(Time::STREAM, engine.run_timeout);
+    let (store, base_url) = (store::in_memory().map_err(Failure::failed)?, "http://localhost".to_owned());
     let services = Services::build(&config, catalog, suppressed, store, None, base_url)?;
     let caller = local_caller(&services.shared.accounts)?;
     let maintenance = Maintenance::new(&services, &config, watch, None).start()?;
@@ -46,14 +46,14 @@ pub fn serve_lines(engine: &EngineConfig, suppressed: &SuppressionConfig) -> Res
     if maintenance.join().is_err() {
         warn!("the maintenance thread panicked");
     }
-    served.map_err(|error| AppError::failed(error).at("cannot read standard input"))
+    served.map_err(|error| Failure::failed(error).at("cannot read standard input"))
 }
 
 /// Creates the account of the user of this process.
-fn local_caller(accounts: &Accounts) -> Result<Caller, AppError> {
-    let plan = best_plan(accounts.plans()).ok_or_else(|| AppError::failed("no plan has API access"))?.clone();
+fn local_caller(accounts: &Accounts) -> Result<Caller, Failure> {
+    let plan = best_plan(accounts.plans()).ok_or_else(|| Failure::failed("no plan has API access"))?.clone();
     let account = accounts
         .create_account(LOCAL_ACCOUNT, &plan.name, &Origin::CLI)
-        .map_err(|error| AppError::failed(error).at("cannot create the account"))?;
+        .map_err(|error| Failure::failed(error).at("cannot create the account"))?;
     Ok(Caller { account, plan, actor: Actor::Cli, key: None })
 }

@@ -33,7 +33,7 @@ mod suppression;
 mod webhooks;
 
 pub use engine::check_keys;
-pub use error::AppError;
+pub use error::Failure;
 pub use mcp::serve_lines;
 pub use proof::{ProofRequest, learn_entries, prove_modules};
 pub use search::{SearchEvent, SearchRequest, account_in, search};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::engine::{check_workers, checker, operator_keys, prober, sandbox_options};
-use super::error::AppError;
+use super::error::Failure;
 use crate::config::{EngineConfig, SandboxMode};
 use crate::modules::checker::Checker;
 use crate::modules::definition::{Contact, Entry};
@@ -64,11 +64,11 @@ pub fn prove_modules(
     request: &ProofRequest,
     stop: &Stop,
     progress: impl FnMut(usize, usize),
-) -> Result<Vec<ModuleProof>, AppError> {
+) -> Result<Vec<ModuleProof>, Failure> {
     let engine = &request.engine;
     let Some(options) = sandbox_options(engine.sandbox) else {
         if request.faults {
-            return Err(AppError::config("--faults needs --sandbox: faults are simulated"));
+            return Err(Failure::usage("--faults needs --sandbox: faults are simulated"));
         }
         // Keeps the browsers alive during the test.
         let (prober, _browsers) = prober(engine)?;
@@ -137,9 +137,9 @@ pub fn learn_entries(
     engine: &EngineConfig,
     entries: &[Entry],
     stop: &Stop,
-) -> Result<Vec<Result<Lesson, NotLearned>>, AppError> {
+) -> Result<Vec<Result<Lesson, NotLearned>>, Failure> {
     if engine.sandbox != SandboxMode::Off {
-        return Err(AppError::config("rules are learned from real sites: leave out --sandbox"));
+        return Err(Failure::usage("rules are learned from real sites: leave out --sandbox"));
     }
     // Keeps the browsers alive meanwhile.
     let (prober, _browsers) = prober(engine)?;

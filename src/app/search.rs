@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::engine::{Engine, check_keys, load_catalog};
-use super::error::AppError;
+use super::error::Failure;
 use super::suppression;
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::ids::AccountId;
@@ -75,7 +75,7 @@ type Sink<'s> = dyn FnMut(SearchEvent<'_>) -> ControlFlow<()> + 's;
 pub fn account_in<'t>(
     engine: &EngineConfig,
     texts: &[&'t str],
-) -> Result<Option<(&'t str, NamedAccount)>, AppError> {
+) -> Result<Option<(&'t str, NamedAccount)>, Failure> {
     let catalog = load_catalog(engine)?;
     let profiles = catalog.profiles();
     Ok(texts.iter().find_map(|text| Some((*text, profiles.account_in(text)?))))
@@ -92,7 +92,7 @@ pub fn search(
     queries: &[Query],
     stop: &Stop,
     mut sink: impl FnMut(usize, SearchEvent<'_>) -> ControlFlow<()>,
-) -> Result<(), AppError> {
+) -> Result<(), Failure> {
     let local = LocalSearches::open(request, stop)?;
     let runs = &local.engine.runs;
     let mut waiting = queries.iter();
@@ -130,14 +130,14 @@ struct LocalSearches<'r> {
 }
 
 impl<'r> LocalSearches<'r> {
-    fn open(request: &'r SearchRequest, stop: &'r Stop) -> Result<Self, AppError> {
+    fn open(request: &'r SearchRequest, stop: &'r Stop) -> Result<Self, Failure> {
         let suppressed = suppression::load(&request.suppression)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let store = store::in_memory().map_err(AppError::failed)?;
+        let store = store::in_memory().map_err(Failure::failed)?;
         let now = clock.now();
         let (id, email, plan) = (AccountId::new(), "local".to_owned(), String::new());
         let account = Account { id, email, plan, anchor: now, created_at: now, role: Role::default() };
-        store.add_account(&account, &Origin::CLI).map_err(AppError::failed)?;
+        store.add_account(&account, &Origin::CLI).map_err(Failure::failed)?;
         let catalog = load_catalog(&request.engine)?;
         check_keys(&request.engine, &catalog)?;
         // The driver of a search may end a moment after the next one has begun.
@@ -157,20 +157,20 @@ impl<'r> LocalSearches<'r> {
         Ok(Self { request, stop, engine, store, account: id, clock })
     }
 
-    fn start(&self, search: Search, cause: Cause) -> Result<Arc<LiveRun>, AppError> {
+    fn start(&self, search: Search, cause: Cause) -> Result<Arc<LiveRun>, Failure> {
         let now = self.clock.now();
         let charge = Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) };
         let (account, origin) = (self.account, Origin::CLI);
         let started = StartRequest { account, search, cause, charge, idempotency: None, origin };
         match self.engine.runs.start(started) {
             Ok(StartResult::Started(Found::Live(run))) => Ok(run),
-            Err(StartError::Choice(error)) => Err(AppError::config(error)),
+            Err(StartError::Choice(error)) => Err(Failure::usage(error)),
             Err(StartError::NoBrowser) => Err(browser_error(&self.engine)),
-            Ok(_) | Err(_) => Err(AppError::failed("cannot start the search")),
+            Ok(_) | Err(_) => Err(Failure::failed("cannot start the search")),
         }
     }
 
-    fn start_first(&self, query: &Query) -> Result<Arc<LiveRun>, AppError> {
+    fn start_first(&self, query: &Query) -> Result<Arc<LiveRun>, Failure> {
         let SearchRequest { premium, options, choice, follow, .. } = self.request.clone();
         let choice = self.engine.runs.catalog().with_ids(query.search_type(), choice);
         let follow = follow.map(|order| Arc::new(FollowOrder { choice: choice.clone(), ..order }));
@@ -239,9 +239,9 @@ impl<'r> LocalSearches<'r> {
 }
 
 /// Returns the error for a premium search without a browser: none is configured, or none answers.
-fn browser_error(engine: &Engine) -> AppError {
+fn browser_error(engine: &Engine) -> Failure {
     match engine.runs.browsing().sessions() {
-        0 => AppError::config("no browser is configured: a premium search needs one (--browser auto)"),
-        _ => AppError::failed("the configured browser does not answer: a premium search needs one"),
+        0 => Failure::usage("no browser is configured: a premium search needs one (--browser auto)"),
+        _ => Failure::failed("the configured browser does not answer: a premium search needs one"),
     }
 }

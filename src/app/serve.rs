@@ -10,13 +10,15 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::engine::{check_keys, load_catalog};
-use super::error::AppError;
+use super::error::Failure;
 use super::feed::FeedKeeper;
 use super::first_start::{self, FirstAccount};
-use super::listening::{AdminSide, PublicHandler};
+use super::listening::PublicHandler;
 use super::maintenance::Maintenance;
 use super::services::Services;
 use super::{listening, service_manager, suppression, webhooks};
+use crate::admin::Admin;
+use crate::base::clock::{Clock as _, SystemClock};
 use crate::base::threads;
 use crate::config::{ServeConfig, Time};
 use crate::http::RunningServer;
@@ -28,6 +30,8 @@ const FEWEST_THREADS: usize = 196;
 const DATABASE_PAUSE: Duration = Duration::from_millis(250);
 /// The part of the drain time that is kept for the answers, after the runs were asked to end.
 const ANSWER_RESERVE: Duration = Duration::from_secs(1);
+/// The longest time that the shutdown waits for answers of the admin listener.
+const ADMIN_DRAIN: Duration = Duration::from_millis(200);
 /// The shortest time for writing answers, also if the runs took the whole drain time.
 const MIN_DRAIN: Duration = Duration::from_millis(100);
 
@@ -35,18 +39,18 @@ const MIN_DRAIN: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// Fails if the server cannot start.
-pub fn serve(config: &ServeConfig) -> Result<(), AppError> {
+pub fn serve(config: &ServeConfig) -> Result<(), Failure> {
     run(config)?;
     // Only now are all parts dropped: databases are closed, browsers have ended.
     info!("stopped");
     Ok(())
 }
 
-fn run(config: &ServeConfig) -> Result<(), AppError> {
-    threads::require(FEWEST_THREADS).map_err(AppError::failed)?;
+fn run(config: &ServeConfig) -> Result<(), Failure> {
+    threads::require(FEWEST_THREADS).map_err(Failure::failed)?;
     // Registered first: a signal that arrives while the parts are built is not lost.
     let mut signals =
-        Signals::new([SIGTERM, SIGINT]).map_err(|error| AppError::failed(error).at("signals"))?;
+        Signals::new([SIGTERM, SIGINT]).map_err(|error| Failure::failed(error).at("signals"))?;
     // Before anything is created: a mistake in the catalogue or an address in use leaves nothing behind.
     let plain = load_catalog(&config.engine)?;
     // A module of the feed may be the one that uses a key.
@@ -55,7 +59,9 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
     }
     let (suppressed, watch) = suppression::load(&config.privacy.suppression)?.unzip();
     let server = listening::open(&config.server)?;
-    let admin_side = AdminSide::open(config.server.admin_listen)?;
+    let admin = Arc::new(Admin::new(SystemClock.now()));
+    let admin_address = config.server.admin_listen;
+    let admin_server = admin_address.map(|address| listening::open_admin(address, &admin)).transpose()?;
     let Some(store) = open_database(config, &mut signals)? else { return Ok(()) };
     let mut feed = FeedKeeper::new(config, &store);
     let catalog =
@@ -71,14 +77,14 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
     let handler = PublicHandler { api: Arc::clone(&services.api).router(), web: web.router() };
     let traffic = [handler.api.traffic(), handler.web.traffic()].map(Arc::clone);
     let first = first_start::first_account(&services.shared.accounts, &services.sign_ins)?;
-    let server = server.start(Arc::new(handler)).map_err(|error| AppError::failed(error).at("the server"))?;
+    let server = server.start(Arc::new(handler)).map_err(|error| Failure::failed(error).at("the server"))?;
     let maintenance = Maintenance::new(&services, config, watch, feed).start()?;
-    admin_side.admin.serve(services.admin(traffic, load_reader));
+    admin.serve(services.admin(traffic, load_reader));
     announce(&format!("http://{address}"), first.as_ref(), &base_url);
     service_manager::notify("READY=1");
 
     let signal = signals.forever().next();
-    admin_side.admin.drain();
+    admin.drain();
     service_manager::notify("STOPPING=1");
     info!("signal {}: shutting down", signal.unwrap_or_default());
     shut_down(server, &services, signals, config.server.drain_timeout);
@@ -86,14 +92,16 @@ fn run(config: &ServeConfig) -> Result<(), AppError> {
         warn!("the maintenance thread panicked");
     }
     drop(services);
-    admin_side.close();
+    if let Some(server) = admin_server {
+        server.shutdown(ADMIN_DRAIN);
+    }
     Ok(())
 }
 
 /// Opens the database, and waits for a PostgreSQL server that cannot be reached. Returns `None` if the process is asked to
 /// stop meanwhile.
-fn open_database(config: &ServeConfig, signals: &mut Signals) -> Result<Option<Arc<Store>>, AppError> {
-    let wait = config.engine.time(Time::DatabaseWait);
+fn open_database(config: &ServeConfig, signals: &mut Signals) -> Result<Option<Arc<Store>>, Failure> {
+    let wait = config.engine.time(Time::DATABASE_WAIT);
     let until = Instant::now() + wait;
     let mut is_logged = false;
     loop {
@@ -102,7 +110,7 @@ fn open_database(config: &ServeConfig, signals: &mut Signals) -> Result<Option<A
             Err(error) => error,
         };
         if !error.is_transient() || Instant::now() >= until {
-            return Err(AppError::failed(error));
+            return Err(Failure::failed(error));
         }
         if !std::mem::replace(&mut is_logged, true) {
             warn!("{error}; retrying for {} s", wait.as_secs());

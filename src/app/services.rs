@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::engine::Engine;
-use super::error::AppError;
+use super::error::Failure;
 use super::webhooks;
 use crate::account::rate_limit::{RateLimiter, RateLimits};
 use crate::account::service::Accounts;
@@ -57,13 +57,15 @@ impl Services {
         store: Arc<Store>,
         key: Option<Arc<SealingKey>>,
         base_url: String,
-    ) -> Result<Arc<Self>, AppError> {
+    ) -> Result<Arc<Self>, Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let plans = config.accounts.plans.clone();
         let accounts = Arc::new(Accounts::new(Arc::clone(&store), plans, Arc::clone(&clock)));
-        let limits = SessionLimits { idle: config.engine.time(Time::SessionIdle), longest: LONGEST_SESSION };
+        let limits = SessionLimits { idle: config.engine.time(Time::SESSION_IDLE), longest: LONGEST_SESSION };
         let sign_ins = SignIns::new(Arc::clone(&store), Arc::clone(&clock), limits);
-        let hooks = hooks(&accounts);
+        let charging = Arc::clone(&accounts);
+        let charge_of = Box::new(move |account| charging.charge_of(account, STANDARD_COST));
+        let hooks = RunHooks { charge_of, continues_batches: true };
         let most_runs = config.server.max_runs;
         let engine =
             Engine::build(&config.engine, catalog, most_runs, Arc::clone(&store), Arc::clone(&clock), hooks)?;
@@ -93,7 +95,7 @@ impl Services {
         });
         let subscriber: Weak<Self> = Arc::downgrade(&services);
         services.shared.store.listen(subscriber).map_err(|error| {
-            AppError::failed(error).at("cannot receive the notifications of other instances")
+            Failure::failed(error).at("cannot receive the notifications of other instances")
         })?;
         Ok(services)
     }
@@ -137,14 +139,6 @@ impl Subscriber for Services {
     }
 }
 
-fn hooks(accounts: &Arc<Accounts>) -> RunHooks {
-    let accounts = Arc::clone(accounts);
-    RunHooks {
-        charge_of: Box::new(move |account| accounts.charge_of(account, STANDARD_COST)),
-        continues_batches: true,
-    }
-}
-
 fn rate_limits(config: &ServeConfig) -> RateLimits {
     let mut limits = RateLimits::default();
     for (policy, count) in &config.server.rate_limits {
@@ -160,9 +154,9 @@ fn rate_limits(config: &ServeConfig) -> RateLimits {
 fn api_config(config: &ServeConfig, sandbox: bool, base_url: String) -> ApiConfig {
     ApiConfig {
         base_url,
-        sync_wait: config.engine.time(Time::Wait),
-        stream_timeout: config.engine.time(Time::Stream),
-        keep_alive: config.engine.time(Time::KeepAlive),
+        sync_wait: config.engine.time(Time::WAIT),
+        stream_timeout: config.engine.time(Time::STREAM),
+        keep_alive: config.engine.time(Time::KEEP_ALIVE),
         sandbox,
         cors_origins: config.server.cors_origins.clone(),
     }

@@ -1,7 +1,7 @@
 //! The key that encrypts the secrets of webhooks, and the threads that send deliveries.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,8 +9,7 @@ use std::sync::Arc;
 use log::error;
 
 use super::engine::net_config;
-use super::error::AppError;
-use crate::base::files::rename_new;
+use super::error::Failure;
 use crate::base::secret::Secret;
 use crate::config::{EngineConfig, ServeConfig};
 use crate::net::{HttpProber, NetConfig};
@@ -33,19 +32,19 @@ pub(super) fn start(
     config: &EngineConfig,
     key: Arc<SealingKey>,
     store: &Arc<Store>,
-) -> Result<Arc<Dispatcher>, AppError> {
+) -> Result<Arc<Dispatcher>, Failure> {
     let user_agent = NetConfig::default().user_agent;
     let prober = Arc::new(HttpProber::new(NetConfig { user_agent, ..net_config(config) }));
     Dispatcher::start(Arc::clone(store), key, prober)
         .map(Arc::new)
-        .map_err(|error| AppError::failed(error).at("cannot start the threads of webhooks"))
+        .map_err(|error| Failure::failed(error).at("cannot start the threads of webhooks"))
 }
 
 /// Logs an error if the key does not decrypt stored secrets.
-fn check_key(key: &SealingKey, path: &Path, store: &Store) -> Result<(), AppError> {
+fn check_key(key: &SealingKey, path: &Path, store: &Store) -> Result<(), Failure> {
     let secrets = store
         .sealed_secrets(MOST_CHECKED)
-        .map_err(|error| AppError::failed(error).at("cannot read the secrets of webhooks"))?;
+        .map_err(|error| Failure::failed(error).at("cannot read the secrets of webhooks"))?;
     let unreadable = secrets.iter().filter(|(webhook, sealed)| key.open(*webhook, sealed).is_none()).count();
     if unreadable > 0 {
         error!(
@@ -60,7 +59,7 @@ fn check_key(key: &SealingKey, path: &Path, store: &Store) -> Result<(), AppErro
 
 /// Returns the key of `--secret-key-file`, and the path of its file. By default it is in a file beside an SQLite database,
 /// which is created on the first start. With PostgreSQL there is no default, because all instances need the same key.
-pub(super) fn load_key(config: &ServeConfig, store: &Store) -> Result<Option<Arc<SealingKey>>, AppError> {
+pub(super) fn load_key(config: &ServeConfig, store: &Store) -> Result<Option<Arc<SealingKey>>, Failure> {
     if let Some(path) = &config.webhooks.secret_key_file {
         return read_key(path, store).map(Some);
     }
@@ -68,45 +67,36 @@ pub(super) fn load_key(config: &ServeConfig, store: &Store) -> Result<Option<Arc
     let mut name = database.as_os_str().to_owned();
     name.push(KEY_SUFFIX);
     let path = PathBuf::from(name);
-    // An empty file is left of a start that was interrupted on a file system without hard links.
+    // An empty file is left of a start that was interrupted.
     if fs::metadata(&path).is_ok_and(|key| key.len() == 0) {
         fs::remove_file(&path).map_err(|error| {
-            AppError::failed(error).at(format!("cannot remove the empty key {}", path.display()))
+            Failure::failed(error).at(format!("cannot remove the empty key {}", path.display()))
         })?;
     }
     if !path.exists() {
         create_key(&path).map_err(|error| {
-            AppError::failed(error).at(format!("cannot create the key {}", path.display()))
+            Failure::failed(error).at(format!("cannot create the key {}", path.display()))
         })?;
     }
     read_key(&path, store).map(Some)
 }
 
-fn read_key(path: &Path, store: &Store) -> Result<Arc<SealingKey>, AppError> {
+fn read_key(path: &Path, store: &Store) -> Result<Arc<SealingKey>, Failure> {
     let place = || format!("the key of webhooks in {}", path.display());
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(KEY_FILE_BYTES).read_to_end(&mut bytes))
-        .map_err(|error| AppError::config(error).at(place()))?;
+        .map_err(|error| Failure::usage(error).at(place()))?;
     // If the file has raw bytes, the refusal says what is allowed.
     let text = Secret::new(String::from_utf8(bytes).unwrap_or_default());
-    let key = SealingKey::parse(text.expose()).map_err(|allowed| AppError::config(allowed).at(place()))?;
+    let key = SealingKey::parse(text.expose()).map_err(|allowed| Failure::usage(allowed).at(place()))?;
     check_key(&key, path, store)?;
     Ok(Arc::new(key))
 }
 
 /// Creates a key that only its owner can read.
 fn create_key(path: &Path) -> io::Result<()> {
-    let key = SealingKey::generate();
-    let mut draft = path.as_os_str().to_owned();
-    draft.push(".new");
-    let draft = PathBuf::from(draft);
-    let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    writeln!(file, "{}", key.expose())?;
-    file.sync_all()?;
-    match rename_new(&draft, path) {
-        // Another server was faster, and its key is used.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => fs::remove_file(&draft),
-        done => done,
-    }
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    writeln!(file, "{}", SealingKey::generate().expose())?;
+    file.sync_all()
 }

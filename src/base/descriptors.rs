@@ -54,16 +54,3 @@ pub fn checks_within(limit: u64) -> usize {
 pub fn limit_for_checks(checks: usize) -> u64 {
     2 * (checks as u64 * PER_CHECK + FIXED)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn half_of_the_descriptors_are_for_checks() {
-        assert_eq!((checks_within(256), checks_within(0)), (40, 1));
-        for checks in [1, 64, 512] {
-            assert_eq!(checks_within(limit_for_checks(checks)), checks);
-        }
-    }
-}

@@ -13,7 +13,7 @@ use simplelog::{ConfigBuilder, WriteLogger, format_description};
 use super::clock::{Clock, SystemClock, rfc3339_millis};
 
 /// The form of a log line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum LogFormat {
     /// `2026-01-01T00:00:00.000Z [INFO] sightline::…: …`. The id of a request is before the message, other values
     /// stand behind it as `name=value`.
@@ -43,41 +43,39 @@ pub fn fatal_line(format: LogFormat, message: &str) -> String {
 /// # Errors
 /// When a logger is installed already.
 pub fn init(level: LevelFilter, format: LogFormat) -> Result<(), SetLoggerError> {
-    log::set_boxed_logger(match format {
-        LogFormat::Text => Box::new(TextLogger::new(level)),
-        LogFormat::Json => Box::new(JsonLogger),
-    })?;
+    let moment = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+    let config = ConfigBuilder::new()
+        .set_time_format_custom(moment)
+        .set_thread_level(LevelFilter::Off)
+        .set_target_level(LevelFilter::Error)
+        .set_location_level(LevelFilter::Off)
+        .build();
+    log::set_boxed_logger(Box::new(Logger { format, text: WriteLogger::new(level, config, io::stderr()) }))?;
     log::set_max_level(level);
     Ok(())
 }
 
-/// A logger that adds the values of a message to its text, which simplelog leaves out.
-struct TextLogger(Box<WriteLogger<Stderr>>);
-
-impl TextLogger {
-    fn new(level: LevelFilter) -> Self {
-        let moment =
-            format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
-        let config = ConfigBuilder::new()
-            .set_time_format_custom(moment)
-            .set_thread_level(LevelFilter::Off)
-            .set_target_level(LevelFilter::Error)
-            .set_location_level(LevelFilter::Off)
-            .add_filter_allow_str("sightline")
-            .build();
-        Self(WriteLogger::new(level, config, io::stderr()))
-    }
+/// The logger. The level was compared before it is called.
+struct Logger {
+    format: LogFormat,
+    text: Box<WriteLogger<Stderr>>,
 }
 
-impl Log for TextLogger {
+impl Log for Logger {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        self.0.enabled(metadata)
+        metadata.target().starts_with("sightline")
     }
 
     fn log(&self, record: &Record<'_>) {
         if !self.enabled(record.metadata()) {
             return;
         }
+        if self.format == LogFormat::Json {
+            // A log that cannot be written must not stop the service.
+            let _ = io::stderr().lock().write_all(json_line(record).as_bytes());
+            return;
+        }
+        // simplelog leaves the values of a message out.
         let (mut before, mut behind) = (String::new(), String::new());
         for (name, value) in fields(record) {
             let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -89,30 +87,12 @@ impl Log for TextLogger {
         }
         let mut line = Record::builder();
         line.metadata(record.metadata().clone());
-        self.0.log(&line.args(format_args!("{before}{}{behind}", record.args())).build());
+        self.text.log(&line.args(format_args!("{before}{}{behind}", record.args())).build());
     }
 
     fn flush(&self) {
-        self.0.flush();
+        self.text.flush();
     }
-}
-
-/// A logger of JSON lines. The level was compared before it is called.
-struct JsonLogger;
-
-impl Log for JsonLogger {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("sightline")
-    }
-
-    fn log(&self, record: &Record<'_>) {
-        if self.enabled(record.metadata()) {
-            // A log that cannot be written must not stop the service.
-            let _ = io::stderr().lock().write_all(json_line(record).as_bytes());
-        }
-    }
-
-    fn flush(&self) {}
 }
 
 fn json_line(record: &Record<'_>) -> String {

@@ -69,16 +69,3 @@ pub fn require(needed: usize) -> io::Result<()> {
 /// The advice of an error message about too few threads.
 pub const LIMITS: &str = "raise the limit on processes (ulimit -u, LimitNPROC), on tasks (systemd's TasksMax) or on \
                           the container's process ids";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn too_few_threads_are_an_error() {
-        assert_eq!(Reserve::start(3, SMALL_STACK_BYTES).count(), 3);
-        // No address space can hold such a stack.
-        assert_eq!(Reserve::start(3, usize::MAX / 4).count(), 0);
-        require(3).unwrap();
-    }
-}

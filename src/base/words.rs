@@ -2,8 +2,8 @@
 
 /// Declares an enum with one word for each variant, so that the words are listed once.
 ///
-/// Attributes and documentation are kept. The enum gets `ALL`, `as_str` and `from_name`, with its own visibility. It has
-/// to be `Copy`. Derives do not see the words: with `Serialize`, `rename_all` or `rename` has to give the same ones.
+/// Attributes and documentation are kept. The enum gets `ALL`, `as_str` and `from_name`, with its own visibility, and can be the
+/// value of an option. It has to be `Copy`. Derives do not see the words: with `Serialize`, `rename_all` or `rename` has to give the same ones.
 macro_rules! words {
     (
         $(#[$attribute:meta])*
@@ -35,34 +35,17 @@ macro_rules! words {
                 }
             }
         }
+
+        impl clap::ValueEnum for $name {
+            fn value_variants<'a>() -> &'a [Self] {
+                &Self::ALL
+            }
+
+            fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
+                Some(self.as_str().into())
+            }
+        }
     };
 }
 
 pub(crate) use words;
-
-#[cfg(test)]
-mod tests {
-    words! {
-        /// Words of several forms.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-        enum Form {
-            /// One word.
-            #[default]
-            Plain = "plain",
-            TwoParts = "two_parts",
-            Dotted = "with.dot",
-        }
-    }
-
-    #[test]
-    fn only_the_words_of_the_values_are_read() {
-        assert_eq!(Form::ALL.map(Form::as_str), ["plain", "two_parts", "with.dot"]);
-        for form in Form::ALL {
-            assert_eq!(Form::from_name(form.as_str()), Some(form));
-        }
-        assert_eq!(Form::default(), Form::Plain);
-        for name in ["", "Plain", "plain ", "TwoParts"] {
-            assert_eq!(Form::from_name(name), None, "{name:?}");
-        }
-    }
-}

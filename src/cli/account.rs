@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 
 use super::database::open_accounts;
 use super::exit::{Exit, Failure};
-use super::replace::{Replacement, cannot_write};
+use super::files::{Replacement, cannot_write};
 use super::table::ListArgs;
 use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
@@ -81,7 +80,7 @@ Example:
   sightline account set-role --email me@example.org --role operator")]
     SetRole {
         /// The role: a user has own searches, keys and account, an operator also the operator's pages
-        #[arg(long, value_parser = role_name())]
+        #[arg(long)]
         role: Role,
         #[command(flatten)]
         owner: Owner,
@@ -152,11 +151,6 @@ pub(crate) struct BaseUrl {
     #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", default_value = "http://127.0.0.1:8080")]
     #[arg(value_parser = checked(base_url))]
     base_url: String,
-}
-
-fn role_name() -> impl TypedValueParser<Value = Role> {
-    let names = PossibleValuesParser::new(Role::ALL.map(Role::as_str));
-    names.try_map(|name| Role::from_name(&name).ok_or("not a role"))
 }
 
 pub(crate) fn run(action: AccountAction, out: &mut dyn Write) -> Result<Exit, Failure> {

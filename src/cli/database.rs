@@ -31,7 +31,7 @@ pub(crate) fn open_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure>
             std::path::absolute(path).as_deref().unwrap_or(path).display()
         )));
     }
-    store::open(url, store::Role::Command).map_err(|error| Failure::Failed(error.to_string()))
+    store::open(url, store::Role::Command).map_err(Failure::failed)
 }
 
 /// Returns the account with that email address, or all accounts.
@@ -65,7 +65,7 @@ pub(crate) struct MigrateArgs {
 pub(crate) fn migrate(args: &MigrateArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let url = &args.storage.database;
     let names = if args.dry_run { store::pending_migrations(url) } else { store::migrate(url) };
-    let names = names.map_err(|error| Failure::Failed(error.to_string()))?;
+    let names = names.map_err(Failure::failed)?;
     let verb = if args.dry_run { "would run" } else { "ran" };
     names.iter().try_for_each(|name| writeln!(out, "{verb} {name}"))?;
     if args.dry_run && !names.is_empty() {
@@ -95,8 +95,8 @@ pub(crate) struct BackupArgs {
 
 pub(crate) fn backup(args: &BackupArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     back_up(&args.storage.database, &args.file).map_err(|error| match error {
-        BackupError::NotHere | BackupError::Exists(_) => Failure::Usage(error.to_string()),
-        _ => Failure::Failed(error.to_string()),
+        BackupError::NotHere | BackupError::Exists(_) => Failure::usage(error),
+        _ => Failure::failed(error),
     })?;
     writeln!(out, "{} is a copy of {}", args.file.display(), args.storage.database)?;
     Ok(Exit::Done)

@@ -44,12 +44,12 @@ pub(crate) struct DiffArgs {
 
 pub(crate) fn run(args: &DiffArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     if args.before == args.after && args.before.to_str() == Some("-") {
-        return Err(Failure::Usage("only one of the reports can be read from standard input".to_owned()));
+        return Err(Failure::usage("only one of the reports can be read from standard input"));
     }
     let (before, after) = (SavedReport::read(&args.before)?, SavedReport::read(&args.after)?);
     let catalog = load(&args.catalog)?;
     let diff = Diff::between(&before.to_compare()?, &after.to_compare()?, catalog.profiles())
-        .map_err(|error| Failure::Usage(error.to_string()))?;
+        .map_err(Failure::usage)?;
     match args.format {
         TextFormat::Json => write_json(out, &diff)?,
         TextFormat::Text => write_text(out, &diff)?,

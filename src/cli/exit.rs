@@ -1,4 +1,4 @@
-//! Exit codes and errors of commands, and their end on Ctrl-C.
+//! Exit codes of commands, conversions into their errors, and their end on Ctrl-C.
 
 use std::process::ExitCode;
 use std::{io, thread};
@@ -8,9 +8,7 @@ use signal_hook::iterator::Signals;
 
 use crate::account::service::AccountError;
 use crate::account::sign_in::SignInError;
-use crate::app::AppError;
-use crate::base::storage::StorageError;
-use crate::config::ConfigError;
+pub(crate) use crate::app::Failure;
 use crate::runs::proof::Stop;
 
 /// The exit codes of all commands.
@@ -42,20 +40,6 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// An error that ends a command. Its text never contains a secret.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    /// The arguments are not valid.
-    #[error("{0}")]
-    Usage(String),
-    /// The command failed.
-    #[error("{0}")]
-    Failed(String),
-    /// The reader of the output has closed it. Nothing is printed.
-    #[error("the output is closed")]
-    OutputClosed,
-}
-
 impl Failure {
     /// Returns the exit code for this error.
     pub(crate) fn exit(&self) -> Exit {
@@ -82,40 +66,20 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-impl From<ConfigError> for Failure {
-    fn from(error: ConfigError) -> Self {
-        Self::Usage(error.to_string())
-    }
-}
-
-impl From<AppError> for Failure {
-    fn from(error: AppError) -> Self {
-        let message = error.to_string();
-        if error.is_config() { Self::Usage(message) } else { Self::Failed(message) }
-    }
-}
-
-impl From<StorageError> for Failure {
-    fn from(error: StorageError) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
 impl From<AccountError> for Failure {
     fn from(error: AccountError) -> Self {
-        let message = error.to_string();
         match error {
             AccountError::InvalidEmail | AccountError::InvalidLabel | AccountError::UnknownPlan(_) => {
-                Self::Usage(message)
+                Self::usage(error)
             }
-            _ => Self::Failed(message),
+            _ => Self::failed(error),
         }
     }
 }
 
 impl From<SignInError> for Failure {
     fn from(error: SignInError) -> Self {
-        Self::Failed(error.to_string())
+        Self::failed(error)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
@@ -62,7 +61,7 @@ Examples:
 #[derive(Debug, Args)]
 pub(crate) struct Kinds {
     /// Only what is of this kind (repeatable)
-    #[arg(long = "kind", value_name = "KIND", value_parser = kind_name())]
+    #[arg(long = "kind", value_name = "KIND")]
     kinds: Vec<Learned>,
 }
 
@@ -71,11 +70,6 @@ impl Kinds {
     fn chosen(&self) -> impl Iterator<Item = Learned> {
         Learned::ALL.into_iter().filter(|kind| self.kinds.is_empty() || self.kinds.contains(kind))
     }
-}
-
-fn kind_name() -> impl TypedValueParser<Value = Learned> {
-    let names = PossibleValuesParser::new(Learned::ALL.map(Learned::as_str));
-    names.try_map(|name| Learned::from_name(&name).ok_or("not a kind"))
 }
 
 pub(crate) fn run(action: &HealthAction, out: &mut dyn Write) -> Result<Exit, Failure> {

@@ -17,7 +17,7 @@
 //! | `print` | `openapi`, `manual`, `completions SHELL` |
 //! | `database` | `migrate`, `backup`; opens the database of a command |
 //! | `bar` | the progress bar |
-//! | `replace` | writes files atomically |
+//! | `files` | reads files and standard input, writes files atomically |
 //! | `table` | prints lists: tables for people, or JSON |
 //! | `exit` | exit codes and errors, Ctrl-C |
 //!
@@ -31,10 +31,10 @@ mod catalog;
 mod database;
 mod diff;
 mod exit;
+mod files;
 mod health;
 mod key;
 mod print;
-mod replace;
 mod report;
 mod search;
 mod serve;
@@ -86,15 +86,6 @@ const ORDINARY: [&str; 14] = [
     "nsfw",
     "passive",
     "follow",
-];
-
-/// Earlier names of commands, each with what to use instead.
-const REPLACED: [(&str, &str); 5] = [
-    ("circuit", "sightline health list --kind host` or `sightline health reset --kind host"),
-    ("quarantine", "sightline health list --kind quarantine` or `sightline health reset --kind quarantine"),
-    ("deadline", "sightline health list --kind deadline` or `sightline health reset --kind deadline"),
-    ("graph", "sightline report FILE --format graph"),
-    ("people", "sightline report FILE --format people"),
 ];
 
 #[derive(Debug, Parser)]
@@ -262,12 +253,6 @@ fn show(mut error: clap::Error, format: LogFormat) -> Exit {
         error = command().error(ErrorKind::UnknownArgument, message);
     } else if error.kind() == ErrorKind::UnknownArgument {
         hide_value(&mut error);
-    }
-    if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some((_, instead)) = REPLACED.iter().find(|(name, _)| name == given)
-    {
-        let message = format!("`sightline {given}` is gone: use `{instead}`");
-        error = command().error(ErrorKind::InvalidSubcommand, message);
     }
     if error.use_stderr() && format == LogFormat::Json {
         let text = error.render().to_string();

@@ -30,8 +30,7 @@ pub(crate) struct ServeArgs {
 /// options.
 pub(crate) fn serve(args: ServeArgs, command: &Command) -> Result<Exit, Failure> {
     let mut config = args.config;
-    config.engine.check(std::env::vars_os())?;
-    start_log(&config.log)?;
+    begin(&mut config.engine, &config.log)?;
     for variable in config::unknown_variables(command) {
         warn!("unknown variable {variable}: see `sightline serve --help`");
     }
@@ -57,14 +56,14 @@ pub(crate) struct McpArgs {
 }
 
 pub(crate) fn mcp(mut args: McpArgs) -> Result<Exit, Failure> {
-    args.engine.check(std::env::vars_os())?;
-    start_log(&args.log)?;
+    begin(&mut args.engine, &args.log)?;
     app::serve_lines(&args.engine, &args.suppression)?;
     Ok(Exit::Done)
 }
 
-/// Writes log lines to standard error from now on.
-pub(crate) fn start_log(config: &LogConfig) -> Result<(), Failure> {
-    crate::base::log::init(config.level, config.format)
-        .map_err(|error| Failure::Failed(format!("cannot start the log: {error}")))
+/// Checks the options of a command that asks sites, and writes log lines to standard error from now on.
+pub(crate) fn begin(engine: &mut EngineConfig, log: &LogConfig) -> Result<(), Failure> {
+    engine.check(std::env::vars_os()).map_err(Failure::Usage)?;
+    crate::base::log::init(log.level, log.format)
+        .map_err(|error| Failure::failed(error).at("cannot start the log"))
 }

@@ -4,11 +4,10 @@ use std::io::{self, BufRead, Write};
 
 use clap::Subcommand;
 
-use super::catalog::search_type;
 use super::exit::{Exit, Failure};
 use crate::base::encoding::hex;
 use crate::base::secret::{Secret, random};
-use crate::config::{checked, secret, suppress_key};
+use crate::config::{secret, suppress_key};
 use crate::modules::query::{Query, SearchType};
 use crate::runs::suppression::SuppressKey;
 
@@ -27,8 +26,8 @@ Examples:
   echo jane@example.org | sightline suppress hash email >> suppressed.txt
   sightline serve --suppress suppressed.txt")]
     Hash {
-        /// Kind of identifiers: domain, email or username
-        #[arg(value_name = "TYPE", value_parser = checked(search_type))]
+        /// Kind of identifiers
+        #[arg(value_name = "TYPE")]
         search_type: SearchType,
         /// Key of the list
         #[arg(long, env = "SIGHTLINE_SUPPRESS_KEY", value_name = "KEY", value_parser = secret(suppress_key))]

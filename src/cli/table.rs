@@ -13,19 +13,11 @@ use crate::base::text::{columns, padded, write_json};
 use crate::config::StorageConfig;
 use crate::store::Store;
 
-/// The format of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ListFormat {
-    /// For people
-    Table,
-    /// One JSON array
-    Json,
-}
-
-/// The format of an output that is lines for people, or JSON.
+/// The format of an output that is for people, or JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TextFormat {
-    /// Lines for people
+    /// A table, or lines, for people
+    #[value(alias = "table")]
     Text,
     /// The same as JSON
     Json,
@@ -35,15 +27,15 @@ pub(crate) enum TextFormat {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Format of the list
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: ListFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextFormat,
     #[command(flatten)]
     storage: StorageConfig,
 }
 
 impl ListArgs {
     pub(crate) fn is_table(&self) -> bool {
-        self.format == ListFormat::Table
+        self.format == TextFormat::Text
     }
 
     /// Opens the database and writes what `read` returns: see [`write_list`].
@@ -60,11 +52,11 @@ impl ListArgs {
 /// Writes a list: its items as they are serialized, or a table with these members as columns.
 pub(crate) fn write_list<T: Serialize>(
     out: &mut dyn Write,
-    format: ListFormat,
+    format: TextFormat,
     items: &[T],
     members: &[&str],
 ) -> io::Result<()> {
-    if format == ListFormat::Json {
+    if format == TextFormat::Json {
         return write_json(out, &items);
     }
     let row = |item: &T| -> io::Result<Vec<String>> {

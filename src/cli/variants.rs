@@ -58,7 +58,7 @@ pub(crate) fn run(args: VariantsArgs, out: &mut dyn Write) -> Result<Exit, Failu
         Some(name) => {
             let name = name.trim();
             let name = name.strip_prefix('@').unwrap_or(name);
-            Query::parse(SearchType::Username, name).map_err(|error| Failure::Usage(error.to_string()))?;
+            Query::parse(SearchType::Username, name).map_err(Failure::usage)?;
             of_username(name, &catalog)
         }
         None => {

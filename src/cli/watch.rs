@@ -86,11 +86,11 @@ fn write_watches(account: Option<&str>, list: &ListArgs, out: &mut dyn Write) ->
 
 fn make_due(id: WatchId, storage: &StorageConfig, out: &mut dyn Write) -> Result<(), Failure> {
     let store = open_store(storage)?;
-    let unknown = || Failure::Failed("unknown watch; `sightline watch list` shows all".to_owned());
+    let unknown = || Failure::failed("unknown watch; `sightline watch list` shows all");
     let mut owners = store.accounts()?.into_iter();
     let watch = owners.find_map(|owner| store.watch(owner.id, id).transpose()).ok_or_else(unknown)??;
     if watch.paused == Some(PauseReason::User) {
-        return Err(Failure::Failed("the watch is paused by its owner, so no run is started".to_owned()));
+        return Err(Failure::failed("the watch is paused by its owner, so no run is started"));
     }
     let update = WatchUpdate { is_due: true, ..WatchUpdate::default() };
     let changed = store.change_watch(watch.account, id, &update, &Origin::CLI);

@@ -13,11 +13,6 @@ use crate::base::address::without_credentials;
 /// The most characters of a refused value that a message repeats.
 const SHOWN_CHARS: usize = 80;
 
-/// An error for options that contradict each other, or for the variable of a module key without a valid key.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ConfigError(pub(super) String);
-
 /// A value parser around a function whose error says what is allowed.
 #[derive(Clone)]
 pub(crate) struct Checked<F, T> {

@@ -9,12 +9,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::BoolishValueParser;
 use log::LevelFilter;
 use ureq::http::HeaderValue;
 
 use super::browsers::BrowserSettings;
-use super::checked::{ConfigError, checked, secret};
-use super::fixed::Time;
+use super::checked::{checked, secret};
+use super::fixed::{Time, time_setting};
 use super::keys::{self, KeySetting, ModuleKeys};
 use super::value::{self, SandboxMode};
 use crate::account::plan::PlanTable;
@@ -68,7 +69,7 @@ pub struct ServerConfig {
     pub trusted_proxies: Vec<Network>,
     /// Listen on an address that other machines can reach although no reverse proxy is named: without one,
     /// some requests can use up memory and connections
-    #[arg(long, env = "SIGHTLINE_WITHOUT_PROXY", value_parser = checked(value::switch))]
+    #[arg(long, env = "SIGHTLINE_WITHOUT_PROXY", value_parser = BoolishValueParser::new())]
     pub without_proxy: bool,
     /// Requests per minute and account
     #[arg(long, env = "SIGHTLINE_RATE_LIMITS", value_name = "TABLE", value_delimiter = ',')]
@@ -115,33 +116,13 @@ pub struct WebhookConfig {
 pub struct CatalogConfig {
     /// File with more modules, in Sightline's own format or a list of WhatsMyName, Sherlock or Maigret
     /// (repeatable; variable: separated by colons)
-    #[arg(
-        id = "catalog_files",
-        long = "catalog",
-        env = "SIGHTLINE_CATALOG",
-        value_name = "FILE",
-        value_delimiter = ':'
-    )]
-    #[arg(value_parser = checked(value::readable_file))]
+    #[arg(id = "catalog_files", long = "catalog", env = "SIGHTLINE_CATALOG", value_name = "FILE")]
+    #[arg(value_delimiter = ':', value_parser = checked(value::readable_file))]
     pub files: Vec<PathBuf>,
     /// Leave out the built-in modules
-    #[arg(long, env = "SIGHTLINE_NO_BUILTIN", value_parser = checked(value::switch))]
+    #[arg(long, env = "SIGHTLINE_NO_BUILTIN", value_parser = BoolishValueParser::new())]
+    #[arg(requires_if("true", "catalog_files"))]
     pub no_builtin: bool,
-}
-
-impl CatalogConfig {
-    /// Checks the options that depend on each other.
-    ///
-    /// # Errors
-    /// Fails if no module would be loaded.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        if self.no_builtin && self.files.is_empty() {
-            return Err(ConfigError(
-                "--no-builtin leaves no modules: it is only allowed together with --catalog FILE".to_owned(),
-            ));
-        }
-        Ok(())
-    }
 }
 
 /// The catalogue feed.
@@ -167,13 +148,13 @@ pub struct EngineConfig {
     /// and faults of the real one, `perfect` has neither
     #[arg(long, env = "SIGHTLINE_SANDBOX", value_name = "WEB", default_value = "off")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "realistic")]
-    #[arg(value_parser = checked(value::sandbox))]
+    #[arg(ignore_case = true, hide_possible_values = true)]
     pub sandbox: SandboxMode,
     /// Use modules that touch a sign-in page too (never with a password)
-    #[arg(long, env = "SIGHTLINE_DISCOVERY", value_parser = checked(value::switch))]
+    #[arg(long, env = "SIGHTLINE_DISCOVERY", value_parser = BoolishValueParser::new())]
     pub discovery: bool,
     /// Let checks reach private and loopback addresses: for labs only
-    #[arg(long, env = "SIGHTLINE_ALLOW_PRIVATE_TARGETS", value_parser = checked(value::switch))]
+    #[arg(long, env = "SIGHTLINE_ALLOW_PRIVATE_TARGETS", value_parser = BoolishValueParser::new())]
     pub allow_private_targets: bool,
     /// Threads that run checks, shared by all searches
     #[arg(long, env = "SIGHTLINE_CHECK_WORKERS", value_name = "N", default_value = "512")]
@@ -203,7 +184,7 @@ pub struct EngineConfig {
                   socks5h:// if the proxy resolves names"
     )]
     #[arg(long, env = "SIGHTLINE_OUTBOUND_PROXY", value_name = "URL")]
-    #[arg(value_parser = secret(value::outbound_proxy))]
+    #[arg(value_parser = secret(str::parse::<OutboundProxy>))]
     pub outbound_proxy: Option<OutboundProxy>,
     /// PEM file of certificate authorities to trust for outgoing requests, besides the built-in ones
     #[arg(id = "ca_file", long = "ca-file", env = "SIGHTLINE_CA_FILE", value_name = "FILE")]
@@ -217,8 +198,8 @@ pub struct EngineConfig {
     #[arg(skip)]
     pub keys: ModuleKeys,
     /// Times that only tests set
-    #[arg(long, env = "SIGHTLINE_TIMES", hide = true, value_delimiter = ',', value_parser = checked(Time::setting))]
-    times: Vec<(Time, Duration)>,
+    #[arg(long, env = "SIGHTLINE_TIMES", hide = true, value_delimiter = ',', value_parser = checked(time_setting))]
+    times: Vec<(String, Duration)>,
     /// The browsers for premium searches.
     #[command(flatten)]
     pub browsers: BrowserSettings,
@@ -229,14 +210,14 @@ pub struct EngineConfig {
 
 impl EngineConfig {
     /// Returns a time that is fixed, except in tests.
-    pub fn time(&self, time: Time) -> Duration {
-        let set = self.times.iter().rev().find(|(of, _)| *of == time);
-        set.map_or_else(|| time.standard(), |(_, duration)| *duration)
+    pub fn time(&self, Time(name, seconds): Time) -> Duration {
+        let set = self.times.iter().rev().find(|(of, _)| of == name);
+        set.map_or(Duration::from_secs(seconds), |(_, duration)| *duration)
     }
 
     /// Sets a time that is fixed in servers.
-    pub fn set_time(&mut self, time: Time, duration: Duration) {
-        self.times.push((time, duration));
+    pub fn set_time(&mut self, Time(name, _): Time, duration: Duration) {
+        self.times.push((name.to_owned(), duration));
     }
 
     /// Returns the names of the keys that the command line gives, in lower case.
@@ -252,17 +233,15 @@ impl EngineConfig {
     pub fn check(
         &mut self,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
-    ) -> Result<(), ConfigError> {
+    ) -> Result<(), String> {
         self.keys = keys::collect(&self.key_settings, environment)?;
         if self.check_timeout > self.run_timeout {
-            return Err(ConfigError(format!(
-                "--check-timeout {} is longer than --run-timeout {}: at most that is allowed",
-                value::show_duration(self.check_timeout),
-                value::show_duration(self.run_timeout)
-            )));
+            return Err(format!(
+                "--check-timeout {:?} is longer than --run-timeout {:?}: at most that is allowed",
+                self.check_timeout, self.run_timeout
+            ));
         }
-        self.browsers.check()?;
-        self.catalog.check()
+        self.browsers.check()
     }
 }
 
@@ -311,35 +290,15 @@ pub struct PrivacyConfig {
 #[command(next_help_heading = "Log")]
 pub struct LogConfig {
     /// Lowest level of log lines: off, error, warn, info, debug or trace
-    #[arg(
-        id = "log_level",
-        long = "log-level",
-        env = "SIGHTLINE_LOG_LEVEL",
-        value_name = "LEVEL",
-        default_value = "info"
-    )]
-    #[arg(value_parser = checked(log_level))]
+    #[arg(id = "log_level", long = "log-level", env = "SIGHTLINE_LOG_LEVEL", value_name = "LEVEL")]
+    #[arg(default_value = "info", value_parser = checked(log_level))]
     pub level: LevelFilter,
     /// Format of log lines: text or json
-    #[arg(
-        id = "log_format",
-        long = "log-format",
-        env = "SIGHTLINE_LOG_FORMAT",
-        value_name = "FORMAT",
-        default_value = "text"
-    )]
-    #[arg(value_parser = checked(log_format))]
+    #[arg(id = "log_format", long = "log-format", env = "SIGHTLINE_LOG_FORMAT", value_name = "FORMAT")]
+    #[arg(default_value = "text", hide_possible_values = true)]
     pub format: LogFormat,
 }
 
 fn log_level(text: &str) -> Result<LevelFilter, String> {
     text.parse().map_err(|_| "off, error, warn, info, debug or trace is allowed".to_owned())
-}
-
-fn log_format(text: &str) -> Result<LogFormat, String> {
-    match text {
-        "text" => Ok(LogFormat::Text),
-        "json" => Ok(LogFormat::Json),
-        _ => Err("text or json is allowed".to_owned()),
-    }
 }

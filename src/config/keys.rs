@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use super::checked::{ConfigError, refusal};
+use super::checked::refusal;
 use super::fixed::gone;
 use crate::base::secret::Secret;
 
@@ -29,16 +29,16 @@ pub(crate) fn setting(text: &str) -> Result<KeySetting, String> {
 pub(crate) fn collect(
     settings: &[KeySetting],
     environment: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Result<ModuleKeys, ConfigError> {
+) -> Result<ModuleKeys, String> {
     let mut keys = ModuleKeys::new();
     for (variable, value) in environment {
         let Some(variable) = variable.to_str().filter(|_| !value.is_empty()) else { continue };
         if let Some(refusal) = gone(variable) {
-            return Err(ConfigError(refusal));
+            return Err(refusal);
         }
         let Some(name) = variable.strip_prefix(VARIABLE_PREFIX) else { continue };
         let key = value.to_str().ok_or_else(|| "not valid UTF-8".to_owned()).and_then(key_value);
-        let refuse = |reason: String| ConfigError(refusal(variable, None, &reason));
+        let refuse = |reason: String| refusal(variable, None, &reason);
         keys.insert(key_name(name).map_err(refuse)?, key.map_err(refuse)?);
     }
     keys.extend(settings.iter().cloned());
@@ -89,7 +89,7 @@ mod tests {
             let error = setting(bad).unwrap_err();
             assert!(!error.contains("hunter2"), "{error}");
         }
-        let error = collect(&[], environment(&[("SIGHTLINE_KEY_A", "hunter2\t")])).unwrap_err().to_string();
+        let error = collect(&[], environment(&[("SIGHTLINE_KEY_A", "hunter2\t")])).unwrap_err();
         assert_eq!(
             error,
             "invalid value for SIGHTLINE_KEY_A: invalid key: 1 to 4096 visible ASCII characters are allowed"

@@ -28,7 +28,6 @@ use std::ffi::{OsStr, OsString};
 use clap::{Args, Command, FromArgMatches};
 
 pub use browsers::BrowserSettings;
-pub use checked::ConfigError;
 pub(crate) use checked::{checked, secret};
 pub use fixed::Time;
 pub(crate) use fixed::gone;

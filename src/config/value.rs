@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use ureq::http::HeaderValue;
 use url::Url;
 
@@ -14,7 +15,6 @@ use crate::base::certificates::{Authorities, read_certificates};
 use crate::base::secret::Secret;
 use crate::http::Network;
 use crate::model::quota::Policy;
-use crate::net::{OutboundProxy, ProxyError};
 use crate::store::DatabaseUrl;
 
 type Parsed<T> = Result<T, String>;
@@ -23,11 +23,13 @@ type Parsed<T> = Result<T, String>;
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
 
 /// Whether and how the web is simulated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SandboxMode {
     /// Search the real web.
+    #[value(aliases = ["false", "0", "no"])]
     Off,
     /// Simulate the delays and faults of the real web.
+    #[value(aliases = ["true", "1", "yes", "on"])]
     Realistic,
     /// Every site answers at once as its module expects.
     Perfect,
@@ -77,31 +79,6 @@ fn read_duration(text: &str) -> Option<Duration> {
     let (number, unit) = text.split_at(digits);
     let (_, millis) = UNITS.into_iter().find(|(name, _)| *name == unit)?;
     number.parse::<u64>().ok()?.checked_mul(millis).map(Duration::from_millis)
-}
-
-/// Formats a duration in seconds if they are whole, else in milliseconds: `10s`, `500ms`.
-pub(crate) fn show_duration(duration: Duration) -> String {
-    let millis = duration.as_millis();
-    if millis.is_multiple_of(1000) { format!("{}s", millis / 1000) } else { format!("{millis}ms") }
-}
-
-/// Parses the value of a switch's variable.
-pub(crate) fn switch(text: &str) -> Parsed<bool> {
-    match text.to_ascii_lowercase().as_str() {
-        "true" | "1" | "yes" | "on" => Ok(true),
-        "false" | "0" | "no" | "off" => Ok(false),
-        _ => Err("true, 1, yes, on, false, 0, no or off is allowed".to_owned()),
-    }
-}
-
-/// Parses a value of `--sandbox`.
-pub(crate) fn sandbox(text: &str) -> Parsed<SandboxMode> {
-    match (text, switch(text)) {
-        ("realistic", _) | (_, Ok(true)) => Ok(SandboxMode::Realistic),
-        ("perfect", _) => Ok(SandboxMode::Perfect),
-        (_, Ok(false)) => Ok(SandboxMode::Off),
-        _ => Err("realistic, perfect or off is allowed".to_owned()),
-    }
 }
 
 /// Parses an address to listen on.
@@ -178,11 +155,6 @@ fn read_address(file: &str) -> std::io::Result<String> {
 
 fn database_address(text: &str) -> Parsed<DatabaseUrl> {
     text.parse().map_err(|error| format!("{error}; or @FILE for a file that contains the address"))
-}
-
-/// Parses a proxy for outgoing requests. The errors never repeat the text.
-pub(crate) fn outbound_proxy(text: &str) -> Parsed<OutboundProxy> {
-    text.parse().map_err(|error: ProxyError| error.to_string())
 }
 
 /// Parses a `User-Agent` header.
@@ -264,20 +236,13 @@ mod tests {
         assert_eq!(format!("{url} {url:?}"), "postgres://u@h:5432/db DatabaseUrl(postgres://u@h:5432/db)");
         assert_eq!(database("sqlite:data/a.db").unwrap().to_string(), "sqlite:data/a.db");
         assert!(!database("postgres:/u:hunter2@h").unwrap_err().contains("hunter2"));
-        assert!(!outbound_proxy("ftp://u:hunter2@h").unwrap_err().contains("hunter2"));
     }
 
     proptest! {
         #[test]
-        fn a_shown_duration_reads_back(millis in 0u64..=400 * 86_400_000) {
-            let duration = Duration::from_millis(millis);
-            prop_assert_eq!(read_duration(&show_duration(duration)), Some(duration));
-        }
-
-        #[test]
         fn no_text_panics_a_parser(text in "\\PC*|[0-9a-z:/@.#?]{0,40}") {
             let _ = (listen(&text), base_url(&text), cors_origin(&text), database(&text), network(&text));
-            let _ = (outbound_proxy(&text), user_agent(&text), read_duration(&text), rate_limit(&text));
+            let _ = (user_agent(&text), read_duration(&text), rate_limit(&text));
         }
     }
 }

@@ -40,13 +40,13 @@ impl Default for NetConfig {
     }
 }
 
-/// An invalid address of an outbound proxy. No message contains a password.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "it {0}; http://[USER:PASSWORD@]HOST:PORT or socks5://[USER:PASSWORD@]HOST:PORT is allowed, or httph:// or socks5h:// \
-     if the proxy resolves names"
-)]
-pub struct ProxyError(&'static str);
+/// Returns what is wrong with the address of an outbound proxy, without a password.
+fn refused(why: &str) -> String {
+    format!(
+        "it {why}; http://[USER:PASSWORD@]HOST:PORT or socks5://[USER:PASSWORD@]HOST:PORT is allowed, or httph:// or \
+         socks5h:// if the proxy resolves names"
+    )
+}
 
 /// The decoded user name and password of an outbound proxy.
 pub(super) type Credentials = Secret<(String, String)>;
@@ -72,40 +72,41 @@ pub struct OutboundProxy {
 }
 
 impl FromStr for OutboundProxy {
-    type Err = ProxyError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, ProxyError> {
-        let url = Url::parse(text.trim()).map_err(|_| ProxyError("is not a URL"))?;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let url = Url::parse(text.trim()).map_err(|_| refused("is not a URL"))?;
         let (kind, default_port) = match url.scheme() {
             "http" | "httph" => (ProxyKind::Http, 80),
             "socks5" | "socks5h" => (ProxyKind::Socks5, 1080),
-            _ => return Err(ProxyError("has an unknown scheme")),
+            _ => return Err(refused("has an unknown scheme")),
         };
         let resolves_names = url.scheme().ends_with('h');
         if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
-            return Err(ProxyError("has something after its port"));
+            return Err(refused("has something after its port"));
         }
         let credentials = credentials(&url)?;
         let port = url.port().unwrap_or(default_port);
         // The URL standard parses a host as an IP address only for web schemes.
         let web = url.as_str().replacen(url.scheme(), "http", 1);
-        let web = Url::parse(&web).map_err(|_| ProxyError("has no valid host"))?;
-        let host = web.host().ok_or(ProxyError("has no host"))?.to_owned();
+        let web = Url::parse(&web).map_err(|_| refused("has no valid host"))?;
+        let host = web.host().ok_or_else(|| refused("has no host"))?.to_owned();
         Ok(Self { kind, resolves_names, host, port, credentials })
     }
 }
 
-fn credentials(url: &Url) -> Result<Option<Credentials>, ProxyError> {
+fn credentials(url: &Url) -> Result<Option<Credentials>, String> {
     if url.username().is_empty() && url.password().is_none() {
         return Ok(None);
     }
     let decode = |text: &str| {
-        percent_decode(text).ok_or(ProxyError("has a user or password that is not percent-encoded UTF-8"))
+        percent_decode(text)
+            .ok_or_else(|| refused("has a user or password that is not percent-encoded UTF-8"))
     };
     let (user, password) = (decode(url.username())?, decode(url.password().unwrap_or_default())?);
     // SOCKS5 sends each of them with one byte for its length, and neither protocol allows a colon in the user name.
     if user.len() > 255 || password.len() > 255 || user.contains(':') {
-        return Err(ProxyError("has a user or password that is too long, or a user with a colon"));
+        return Err(refused("has a user or password that is too long, or a user with a colon"));
     }
     Ok(Some(Secret::new((user, password))))
 }
@@ -125,7 +126,7 @@ mod tests {
             ("socks5://u:p%40ss@[::1]:9050", ProxyKind::Socks5, "[::1]", 9050, Some(("u", "p@ss"))),
             ("http://only@h:1", ProxyKind::Http, "h", 1, Some(("only", ""))),
         ] {
-            let proxy: OutboundProxy = text.parse().unwrap_or_else(|e: ProxyError| panic!("{text}: {e}"));
+            let proxy: OutboundProxy = text.parse().unwrap_or_else(|e: String| panic!("{text}: {e}"));
             assert_eq!(
                 (proxy.kind, proxy.host.to_string().as_str(), proxy.port),
                 (kind, host, port),
@@ -155,7 +156,7 @@ mod tests {
             "socks5://u%3a:hunter2@h",
             "socks5://u:hunter2@h h",
         ] {
-            let error = text.parse::<OutboundProxy>().expect_err(text).to_string();
+            let error = text.parse::<OutboundProxy>().expect_err(text);
             assert!(error.contains("http://[USER") && !error.contains("hunter2"), "{text}: {error}");
         }
     }

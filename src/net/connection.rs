@@ -350,13 +350,6 @@ mod tests {
     }
 
     #[test]
-    fn several_buffers_are_sent_in_one_step() {
-        let (mut socket, _peer) = socket();
-        let sent = socket.write_vectored(&[IoSlice::new(b"change"), IoSlice::new(b"finished")]).unwrap();
-        assert_eq!(sent, "changefinished".len());
-    }
-
-    #[test]
     fn a_socket_is_quiet_if_it_is_open_and_has_no_unread_bytes() {
         let (mut socket, mut peer) = socket();
         assert!(socket.is_quiet());

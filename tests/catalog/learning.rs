@@ -155,7 +155,7 @@ fn broken_modules_are_repaired_with_a_diff() {
     ] {
         assert!(shown.out.contains(part), "{part}: {}", shown.out);
     }
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), before, "only --write changes the file");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), before, "only --repaired names a file that changes");
     ran(&["catalog", "format", "--check", &repaired], &[]).code_is(0);
     let entries: Value = serde_json::from_str(&std::fs::read_to_string(&repaired).unwrap()).unwrap();
     assert_eq!((entries.as_array().unwrap().len(), &entries[0]["rank"]), (1, &json!(7)));
@@ -168,8 +168,9 @@ fn broken_modules_are_repaired_with_a_diff() {
     });
     assert_eq!(entries[0]["hit"][0], absent, "what must be absent still must be, as far as it is");
 
-    let report = ran(&[&check[..], &["--repair", "--write", "--format", "json"]].concat(), &[]).code_is(1);
-    let report = report.err_has("replaced 1 entries in");
+    let report =
+        ran(&[&check[..], &["--repair", "--repaired", &file, "--format", "json"]].concat(), &[]).code_is(1);
+    let report = report.err_has("wrote 1 repaired entries to");
     let report: Value = serde_json::from_str(&report.out).unwrap();
     assert_eq!(
         (&report["repairs"][0]["module"], &report["repairs"][0]["repaired"]),
@@ -179,8 +180,9 @@ fn broken_modules_are_repaired_with_a_diff() {
     let fixed = ran(&[&check[..], &["--module", "api"]].concat(), &[]).code_is(0);
     assert_eq!(fixed.out, "1 modules: 1 ok\n");
 
-    ran(&["catalog", "check", "--repair", "--sandbox"], &[]).code_is(2).err_has("leave out --sandbox");
-    ran(&["catalog", "check", "--repair", "--write"], &[]).code_is(2).err_has("--repaired FILE");
+    ran(&["catalog", "check", "--repair", "--sandbox"], &[])
+        .code_is(2)
+        .err_has("cannot be used with '--sandbox");
 }
 
 #[test]

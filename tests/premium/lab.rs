@@ -149,7 +149,12 @@ pub(super) fn lives(id: u32) -> bool {
 }
 
 pub(super) fn config(net: NetConfig, pages: usize) -> BrowserConfig {
-    BrowserConfig { source: BrowserSource::Auto, pages, egress_proxy: EgressProxyAddress::default(), net }
+    BrowserConfig {
+        source: BrowserSource::auto().unwrap(),
+        pages,
+        egress_proxy: EgressProxyAddress::default(),
+        net,
+    }
 }
 
 /// A browser with two pages that may look at loopback, shared by all tests that leave it as it was. It ends with the

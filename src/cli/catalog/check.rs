@@ -13,8 +13,8 @@ use super::report::Report;
 use crate::app::{ProofRequest, check_keys, prove_modules};
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure, stop_on_interrupt};
-use crate::cli::replace::Replacement;
-use crate::cli::serve::start_log;
+use crate::cli::files::Replacement;
+use crate::cli::serve::begin;
 use crate::cli::table::TextFormat;
 use crate::config::{EngineConfig, LogConfig, SandboxMode};
 use crate::modules::catalog::Catalog;
@@ -55,7 +55,7 @@ pub(super) struct CheckArgs {
     output: Option<PathBuf>,
     /// Also test with faulty sites (a challenge, a login wall, an empty page, an error, a reset, a limit,
     /// silence, a hit for every name), which must give neither hit nor miss; with --sandbox only
-    #[arg(long)]
+    #[arg(long, requires = "sandbox")]
     faults: bool,
     /// Also test the modules that need a browser: see --browser
     #[arg(long)]
@@ -79,17 +79,10 @@ pub(crate) fn proof_command(command: Command) -> Command {
 }
 
 pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    args.engine.check(std::env::vars_os())?;
-    if args.faults && args.engine.sandbox == SandboxMode::Off {
-        return Err(Failure::Usage(
-            "--faults needs --sandbox: only simulated sites can be made to fail".to_owned(),
-        ));
-    }
+    begin(&mut args.engine, &args.log)?;
     if args.premium && args.engine.sandbox == SandboxMode::Off && args.engine.browsers.browser.is_none() {
-        return Err(Failure::Usage("--premium needs a browser: add --browser auto".to_owned()));
+        return Err(Failure::usage("--premium needs a browser: add --browser auto"));
     }
-    args.repair.check(&args.engine)?;
-    start_log(&args.log)?;
     let catalog = load(&args.engine.catalog)?;
     check_keys(&args.engine, &catalog)?;
     let (modules, left_out) = choose(&args, &catalog)?;
@@ -106,7 +99,7 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
     bar.clear();
     let proofs = proofs?;
     let repairs = args.repair.repair(&request.engine, &request.modules, &proofs, &stop)?;
-    let saved = args.repair.save(&request.engine, &repairs)?;
+    let saved = args.repair.save(&repairs)?;
     let is_simulated = request.engine.sandbox != SandboxMode::Off;
     let report = Report::new(proofs, repairs, is_simulated, !stop.is_set(), left_out, began.elapsed());
     match &mut file {
@@ -114,8 +107,8 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
         None => report.write(args.format, out)?,
     }
     file.map_or(Ok(()), Replacement::finish)?;
-    for line in saved {
-        // A closed standard error does not change the files.
+    if let Some(line) = saved {
+        // A closed standard error does not change the file.
         let _ = writeln!(io::stderr(), "{line}");
     }
     if args.output.is_some() || args.format == TextFormat::Json {

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::base::text::plain;
 use crate::cli::exit::Failure;
-use crate::config::{CatalogConfig, checked};
+use crate::config::CatalogConfig;
 use crate::modules::catalog::{Catalog, CatalogError};
 use crate::modules::import::report::NoteKind;
 use crate::modules::module::Module;
@@ -19,8 +19,8 @@ use crate::modules::query::SearchType;
 /// Selects modules of the catalogue. An option that is repeated matches any of its values.
 #[derive(Debug, Args)]
 pub(super) struct Choice {
-    /// Only modules for this kind of query: domain, email or username
-    #[arg(long = "type", value_name = "TYPE", value_parser = checked(search_type))]
+    /// Only modules for this kind of query
+    #[arg(long = "type", value_name = "TYPE")]
     search_type: Option<SearchType>,
     /// Only modules of this category (repeatable)
     #[arg(long = "category", value_name = "CATEGORY")]
@@ -83,17 +83,11 @@ fn no_module<'k, I: Iterator<Item = &'k str>>(
     Failure::Usage(format!("no module has the {what} \"{}\": {allowed}{meant}", plain(given)))
 }
 
-/// Parses a type of search.
-pub(in crate::cli) fn search_type(text: &str) -> Result<SearchType, String> {
-    SearchType::from_name(text).ok_or_else(|| "domain, email or username is allowed".to_owned())
-}
-
 /// Loads the catalogue. Writes the left-out entries of other tools' lists to standard error.
 ///
 /// # Errors
 /// Fails if the catalogue has mistakes. The message contains all of them.
 pub(crate) fn load(config: &CatalogConfig) -> Result<Catalog, Failure> {
-    config.check()?;
     let catalog = Catalog::load(!config.no_builtin, &config.files).map_err(|error| has_mistakes(&error))?;
     let mut err = io::stderr().lock();
     for list in catalog.lists() {

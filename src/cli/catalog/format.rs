@@ -8,7 +8,7 @@ use clap::Args;
 use super::choice::{faults, read};
 use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::replace;
+use crate::cli::files;
 use crate::config::{checked, readable_file};
 use crate::modules::catalog::format as form;
 
@@ -50,7 +50,7 @@ pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failur
             writeln!(out, "{shown} is not formatted")?;
             exit = Exit::NothingFound;
         } else {
-            replace::write(file, &formatted)?;
+            files::write(file, &formatted)?;
             writeln!(out, "formatted {shown}")?;
         }
     }

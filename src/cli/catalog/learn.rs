@@ -9,14 +9,14 @@ use serde::Serialize;
 use serde_json::json;
 use url::Url;
 
-use super::choice::{faults, has_mistakes, read, search_type};
+use super::choice::{faults, has_mistakes, read};
 use crate::app::learn_entries;
 use crate::base::text::{json as plain_json, plain, write_json};
 use crate::cli::exit::{Exit, Failure, stop_on_interrupt};
-use crate::cli::replace;
-use crate::cli::serve::start_log;
+use crate::cli::files;
+use crate::cli::serve::begin;
 use crate::cli::table::TextFormat;
-use crate::config::{EngineConfig, LogConfig, SandboxMode, checked};
+use crate::config::{EngineConfig, LogConfig};
 use crate::modules::catalog::{Catalog, CatalogError, format as form};
 use crate::modules::definition::Entry;
 use crate::modules::learn::{Lesson, NotLearned};
@@ -46,8 +46,8 @@ pub(super) struct LearnArgs {
     /// Account that exists and will exist for a long time (repeatable)
     #[arg(long = "known", value_name = "NAME", required = true)]
     known: Vec<String>,
-    /// Kind of query: domain, email or username
-    #[arg(long = "type", value_name = "TYPE", default_value = "username", value_parser = checked(search_type))]
+    /// Kind of query
+    #[arg(long = "type", value_name = "TYPE", default_value = "username")]
     search_type: SearchType,
     /// Id of the entry; by default made from the host
     #[arg(long, value_name = "ID")]
@@ -71,8 +71,7 @@ pub(super) struct LearnArgs {
 }
 
 pub(super) fn run(args: &mut LearnArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    args.engine.check(std::env::vars_os())?;
-    start_log(&args.log)?;
+    begin(&mut args.engine, &args.log)?;
     let entry = draft(args)?;
     let stop = Stop::default();
     stop_on_interrupt(&stop)?;
@@ -120,7 +119,7 @@ fn draft(args: &LearnArgs) -> Result<Entry, Failure> {
         "known": args.known,
     }]);
     let entries = entries("entry", &document.to_string()).map_err(|error| Failure::Usage(faults(&error)))?;
-    let entry = entries.into_iter().next().ok_or_else(|| Failure::Failed("the entry is empty".to_owned()))?;
+    let entry = entries.into_iter().next().ok_or_else(|| Failure::failed("the entry is empty"))?;
     // The rule was only there for the check of the other fields.
     Ok(Entry { hit: Vec::new(), ..entry })
 }
@@ -145,18 +144,23 @@ fn finish(args: &LearnArgs, lesson: Lesson, out: &mut dyn Write) -> Result<Exit,
         }
         return Ok(Exit::Done);
     };
-    let shown = shown(file);
+    let [old, new] = put(file, vec![lesson.entry])?;
+    if args.format == TextFormat::Text {
+        write_diff(&diff(&shown(file), &old, &shown(file), &new), out)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Adds entries to a catalogue file, in place of those with the same ids. Returns the old and the new text.
+fn put(file: &Path, learned: Vec<Entry>) -> Result<[String; 2], Failure> {
     let old = if file.exists() { read(file)? } else { String::new() };
     let text = if old.trim().is_empty() { "[]" } else { &old };
-    let mut all = entries(&shown, text).map_err(|error| has_mistakes(&error))?;
-    all.retain(|entry| entry.id != lesson.entry.id);
-    all.push(lesson.entry);
+    let mut all = entries(&shown(file), text).map_err(|error| has_mistakes(&error))?;
+    all.retain(|entry| learned.iter().all(|new| new.id != entry.id));
+    all.extend(learned);
     let new = form::write(all)?;
-    if args.format == TextFormat::Text {
-        write_diff(&diff(&shown, &old, &shown, &new), out)?;
-    }
-    replace::write(file, &new)?;
-    Ok(Exit::Done)
+    files::write(file, &new)?;
+    Ok([old, new])
 }
 
 /// The options of a repair.
@@ -164,14 +168,11 @@ fn finish(args: &LearnArgs, lesson: Lesson, out: &mut dyn Write) -> Result<Exit,
 pub(super) struct RepairArgs {
     /// Learn new rules for broken and unreliable modules from the answers for their known accounts and for
     /// made-up names, and show them as a diff
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sandbox")]
     repair: bool,
-    /// Write the repaired entries to this catalogue file, for --catalog
+    /// Add the repaired entries to this catalogue file, for --catalog, or replace those with the same ids
     #[arg(long, value_name = "FILE", requires = "repair")]
     repaired: Option<PathBuf>,
-    /// Replace the repaired entries in your own files (--catalog)
-    #[arg(long, requires = "repair")]
-    write: bool,
 }
 
 /// The repair of one module.
@@ -193,20 +194,6 @@ pub(super) struct Repair {
 }
 
 impl RepairArgs {
-    /// Checks the options that depend on others.
-    pub(super) fn check(&self, engine: &EngineConfig) -> Result<(), Failure> {
-        let message = match () {
-            () if self.repair && engine.sandbox != SandboxMode::Off => {
-                "--repair asks the real sites: leave out --sandbox"
-            }
-            () if self.write && engine.catalog.files.is_empty() => {
-                "--write replaces entries of your own files: name them with --catalog, or use --repaired FILE"
-            }
-            () => return Ok(()),
-        };
-        Err(Failure::Usage(message.to_owned()))
-    }
-
     /// Repairs the modules whose proof failed. Returns nothing if no repair was asked for.
     pub(super) fn repair(
         &self,
@@ -225,51 +212,30 @@ impl RepairArgs {
         entries.iter().zip(lessons).map(|(entry, lesson)| Repair::new(entry, lesson)).collect()
     }
 
-    /// Writes the repaired entries to the files that were asked for. Returns a line for each file.
-    pub(super) fn save(&self, engine: &EngineConfig, repairs: &[Repair]) -> Result<Vec<String>, Failure> {
+    /// Writes the repaired entries to the file, if one is given. Returns what to say about it.
+    pub(super) fn save(&self, repairs: &[Repair]) -> Result<Option<String>, Failure> {
+        let Some(file) = &self.repaired else { return Ok(None) };
         let repaired: Vec<Entry> = repairs.iter().filter_map(|repair| repair.entry.clone()).collect();
-        let mut lines = Vec::new();
-        if self.write {
-            let mut left = repaired.clone();
-            for file in &engine.catalog.files {
-                // Lists of other tools have no entries to replace.
-                let Ok(mut all) = entries(&shown(file), &read(file)?) else { continue };
-                let before = left.len();
-                for entry in &mut all {
-                    if let Some(at) = left.iter().position(|repaired| repaired.id == entry.id) {
-                        *entry = left.swap_remove(at);
-                    }
-                }
-                if left.len() < before {
-                    replace::write(file, &form::write(all)?)?;
-                    lines.push(format!("replaced {} entries in {}", before - left.len(), shown(file)));
-                }
-            }
-            lines.extend(left.iter().map(|entry| {
-                format!("not written: {} is in none of your files; use --repaired FILE", entry.id)
-            }));
-        }
-        if let Some(file) = &self.repaired {
-            lines.push(format!("wrote {} repaired entries to {}", repaired.len(), shown(file)));
-            replace::write(file, &form::write(repaired)?)?;
-        }
-        Ok(lines)
+        let count = repaired.len();
+        put(file, repaired)?;
+        Ok(Some(format!("wrote {count} repaired entries to {}", shown(file))))
     }
 }
 
 impl Repair {
     fn new(before: &Entry, lesson: Result<Lesson, NotLearned>) -> Result<Self, Failure> {
-        let id = &before.id;
-        let Lesson { entry, hit, miss } = match lesson {
-            Ok(lesson) => lesson,
-            Err(why) => {
-                return Ok(Self { module: id.clone(), why: Some(why.to_string()), ..Self::default() });
+        let mut repair = Self { module: before.id.clone(), ..Self::default() };
+        match lesson {
+            Err(why) => repair.why = Some(why.to_string()),
+            Ok(Lesson { entry, hit, miss }) => {
+                let text = |entry: &Entry| form::write(vec![entry.clone()]);
+                let [now, then] = ["now", "repaired"].map(|state| format!("{} ({state})", before.id));
+                repair.diff = Some(diff(&now, &text(before)?, &then, &text(&entry)?));
+                (repair.repaired, repair.hit, repair.miss) = (true, Some(hit), Some(miss));
+                repair.entry = Some(entry);
             }
-        };
-        let text = |entry: &Entry| form::write(vec![entry.clone()]);
-        let diff = diff(&format!("{id} (now)"), &text(before)?, &format!("{id} (repaired)"), &text(&entry)?);
-        let (module, diff, entry) = (id.clone(), Some(diff), Some(entry));
-        Ok(Self { module, repaired: true, why: None, hit: Some(hit), miss: Some(miss), diff, entry })
+        }
+        Ok(repair)
     }
 
     /// Writes the repair for people.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::choice::{Choice, load};
 use crate::base::text::write_json;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::table::{ListFormat, write_table};
+use crate::cli::table::{TextFormat, write_table};
 use crate::config::CatalogConfig;
 use crate::modules::definition::Contact;
 use crate::modules::module::Module;
@@ -24,8 +24,8 @@ pub(super) struct ListArgs {
     #[command(flatten)]
     choice: Choice,
     /// Format of the list
-    #[arg(long, value_name = "FORMAT", default_value = "table")]
-    format: ListFormat,
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextFormat,
     #[command(flatten)]
     catalog: CatalogConfig,
 }
@@ -35,8 +35,8 @@ pub(super) fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Exit, Failure
     let modules = args.choice.modules(&catalog)?;
     let head = ["ID", "PLATFORM", "TYPE", "CATEGORY", "EVIDENCE", "VERIFIED", "METADATA", "NOTES"];
     match args.format {
-        ListFormat::Json => write_json(out, &modules.iter().map(|module| line(module)).collect::<Vec<_>>())?,
-        ListFormat::Table => write_table(out, &head, &modules.iter().map(|it| row(it)).collect::<Vec<_>>())?,
+        TextFormat::Json => write_json(out, &modules.iter().map(|module| line(module)).collect::<Vec<_>>())?,
+        TextFormat::Text => write_table(out, &head, &modules.iter().map(|it| row(it)).collect::<Vec<_>>())?,
     }
     Ok(Exit::Done)
 }

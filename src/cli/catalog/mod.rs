@@ -28,7 +28,7 @@ use super::exit::{Exit, Failure};
 use crate::base::text::{json, write_json};
 use crate::config::CatalogConfig;
 use crate::modules::catalog::{format as form, json_schema};
-pub(super) use choice::{load, search_type};
+pub(super) use choice::load;
 
 /// List and test the modules of the catalogue, check and format its files
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::choice::{load, read};
 use crate::base::signature::SigningKey;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::replace;
+use crate::cli::files;
 use crate::config::{CatalogConfig, checked, readable_file};
 use crate::modules::catalog::Feed;
 
@@ -37,7 +37,7 @@ pub(super) fn run(args: &SignArgs, out: &mut dyn Write) -> Result<Exit, Failure>
         SigningKey::from_pem(&read(&args.key)?).map_err(|error| Failure::Usage(format!("--key: {error}")))?;
     let catalog = load(&args.catalog)?;
     let entries = catalog.modules().iter().map(|module| module.entry().clone()).collect();
-    replace::write(&args.output, &Feed::write(entries, Timestamp::now(), &key)?)?;
+    files::write(&args.output, &Feed::write(entries, Timestamp::now(), &key)?)?;
     writeln!(out, "{}", key.public_key())?;
     Ok(Exit::Done)
 }

@@ -14,8 +14,8 @@ use clap::Args;
 
 use super::bar::Bar;
 use super::exit::{Exit, Failure, stop_on_interrupt};
-use super::replace::Replacement;
-use super::serve::start_log;
+use super::files::Replacement;
+use super::serve::begin;
 use crate::app::{self, SearchEvent, SearchRequest};
 use crate::base::text::plain;
 use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked, duration};
@@ -131,7 +131,6 @@ struct FollowArgs {
     max_searches: u8,
     /// Follow only leads that are verified, or also those that a profile states
     #[arg(long, value_name = "CLASS", requires = "follow", default_value = "stated")]
-    #[arg(value_parser = checked(link_class))]
     links: Class,
 }
 
@@ -142,19 +141,14 @@ impl From<FollowArgs> for Option<FollowOrder> {
     }
 }
 
-fn link_class(text: &str) -> Result<Class, String> {
-    Class::from_name(text).ok_or_else(|| "verified and stated are allowed".to_owned())
-}
-
 pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let Queries { rows, recognized, is_list } = Queries::read(&args.words, args.from.as_deref())?;
-    args.engine.check(std::env::vars_os())?;
+    begin(&mut args.engine, &args.log)?;
     let follow = Option::<FollowOrder>::from(args.follow);
     let begun = |path: &PathBuf| Ok((Format::of_file(path)?, Replacement::begin_private(path)?));
     let mut files = args.outputs.iter().map(begun).collect::<Result<Vec<_>, Failure>>()?;
     let formats: Vec<Format> = files.iter().map(|(format, _)| *format).chain([args.format]).collect();
     check_formats(&formats, is_list, follow.is_some(), &args.engine)?;
-    start_log(&args.log)?;
     refuse_addresses(&args.engine, &recognized)?;
     let (patient, time_budget, avatars) = (args.patient, args.time_budget, args.avatars);
     let request = SearchRequest {
@@ -204,7 +198,7 @@ fn check_formats(
     } else {
         return Ok(());
     };
-    Err(Failure::Usage(text.to_owned()))
+    Err(Failure::usage(text))
 }
 
 /// Searches for each query. The exit code is that of the worst search, and 1 only if nothing was found for any query.
@@ -224,7 +218,7 @@ fn search(
                 show(&bar, progress, if is_list { &place } else { "" });
                 return ControlFlow::Continue(());
             }
-            SearchEvent::Suppressed if !is_list => Err(Failure::Usage(SUPPRESSED.to_owned())),
+            SearchEvent::Suppressed if !is_list => Err(Failure::usage(SUPPRESSED)),
             event => bar.suspend_while(|| {
                 outputs.iter_mut().try_for_each(|output| output.note(row, event))?;
                 match event {

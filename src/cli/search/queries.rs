@@ -1,9 +1,9 @@
 //! What `search` searches for: the words of the command line, or the rows of a file.
 
-use std::io::{self, Read};
 use std::path::Path;
 
 use crate::cli::exit::Failure;
+use crate::cli::files;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::batches::table;
 
@@ -37,10 +37,10 @@ impl Queries {
         let words = &words[usize::from(search_type.is_some())..];
         match (file, words) {
             (Some(file), []) => Self::of_file(file, search_type),
-            (Some(_), _) => Err(Failure::Usage("--from replaces the queries of the command line".to_owned())),
+            (Some(_), _) => Err(Failure::usage("--from replaces the queries of the command line")),
             (None, []) => {
                 let text = "a query is missing: sightline search [TYPE] <QUERY>…, or --from FILE";
-                Err(Failure::Usage(text.to_owned()))
+                Err(Failure::usage(text))
             }
             (None, words) => Self::of_words(search_type, words),
         }
@@ -64,16 +64,8 @@ impl Queries {
 
     fn of_file(file: &Path, search_type: Option<SearchType>) -> Result<Self, Failure> {
         let name = file.display();
-        let cannot_read = |error: io::Error| Failure::Failed(format!("cannot read {name}: {error}"));
-        let mut bytes = Vec::new();
-        let source: Box<dyn Read> = match file == Path::new("-") {
-            true => Box::new(io::stdin()),
-            false => Box::new(std::fs::File::open(file).map_err(cannot_read)?),
-        };
-        source.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(cannot_read)?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(Failure::Usage(format!("{name} is larger than {} MiB", MAX_BYTES / 1024 / 1024)));
-        }
+        let bytes = files::read(file, MAX_BYTES)
+            .map_err(|error| Failure::Failed(format!("cannot read {name}: {error}")))?;
         let mut recognized = Vec::new();
         let of_query = |query: &str| {
             Some(search_type.unwrap_or_else(|| {

@@ -56,37 +56,6 @@ impl OwnPorts {
     }
 }
 
-/// Connects to addresses that pass the guard, directly or through the operator's proxy.
-pub(super) struct Uplink {
-    pub(super) wire: Wire,
-    pub(super) own: Arc<OwnPorts>,
-}
-
-impl Uplink {
-    /// Connects to `host`, for a page that is being loaded.
-    ///
-    /// # Errors
-    /// Returns an error if the host has no allowed address, or if the connection fails.
-    fn connect(&self, host: &Host, port: u16, page: &PageLoad) -> Result<Arc<TcpStream>, ProbeError> {
-        let deadline = page.deadline.min(self.wire.connect_deadline());
-        let mut target = self.wire.target(host, port, deadline)?;
-        let is_name = target.addresses.is_empty();
-        target.addresses.retain(|addr| !self.own.holds(addr));
-        // The proxy may run on this machine, so a name that it resolves must not be one of this machine.
-        let is_own = if is_name {
-            !guard::is_public_name(&target.host) && self.own.0.lock().contains(&port)
-        } else {
-            target.addresses.is_empty()
-        };
-        if is_own {
-            return Err(ProbeError::ForbiddenAddress);
-        }
-        let server = Arc::new(self.wire.connect(&target, deadline)?);
-        page.hold(&server);
-        Ok(server)
-    }
-}
-
 /// The load of one page, from its opening to its closing.
 pub(super) struct PageLoad {
     deadline: Instant,
@@ -176,23 +145,28 @@ fn close(stream: &TcpStream) {
 pub(super) struct EgressProxy {
     /// Its address, as the browser reaches it.
     pub(super) announced: String,
-    uplink: Arc<Uplink>,
+    wire: Wire,
+    own: Arc<OwnPorts>,
     page: Mutex<Option<Arc<PageLoad>>>,
-    /// Each connection has a clone.
-    connections: Arc<()>,
 }
 
 impl EgressProxy {
-    /// Listens on `addr`. Browsers reach it by the name or address `host`.
+    /// Listens on `addr`. Browsers reach it by the name or address `host`. Connections lead to addresses that pass the
+    /// guard, and to none of `own`.
     ///
     /// # Errors
     /// Returns an error if the address is in use, or if a thread cannot be started.
-    pub(super) fn open(addr: SocketAddr, host: &str, uplink: Arc<Uplink>) -> io::Result<Arc<Self>> {
+    pub(super) fn open(
+        addr: SocketAddr,
+        host: &str,
+        wire: &Wire,
+        own: &Arc<OwnPorts>,
+    ) -> io::Result<Arc<Self>> {
         let listener = TcpListener::bind(addr)?;
         let port = listener.local_addr()?.port();
-        uplink.own.add(port);
-        let (announced, page, connections) = (format!("{host}:{port}"), Mutex::default(), Arc::default());
-        let proxy = Arc::new(Self { announced, uplink, page, connections });
+        own.add(port);
+        let (announced, page) = (format!("{host}:{port}"), Mutex::default());
+        let proxy = Arc::new(Self { announced, wire: wire.clone(), own: Arc::clone(own), page });
         let listening = Arc::clone(&proxy);
         start("egress-proxy", move || listening.accept_all(&listener))?;
         Ok(proxy)
@@ -212,7 +186,7 @@ impl EgressProxy {
         }
     }
 
-    fn accept_all(&self, listener: &TcpListener) {
+    fn accept_all(self: &Arc<Self>, listener: &TcpListener) {
         loop {
             match listener.accept() {
                 Ok((client, peer)) => self.admit(client, peer.ip().to_canonical()),
@@ -225,53 +199,76 @@ impl EgressProxy {
     }
 
     /// Serves a client. Closes the connection if the client is not allowed or there is no page load.
-    fn admit(&self, client: TcpStream, peer: IpAddr) {
+    fn admit(self: &Arc<Self>, client: TcpStream, peer: IpAddr) {
         let Some(page) = self.page.lock().clone().filter(|page| page.serves(peer)) else { return };
-        if Arc::strong_count(&self.connections) > MAX_CONNECTIONS {
+        // Each connection holds a reference, and so do the listening thread and the place.
+        if Arc::strong_count(self) > MAX_CONNECTIONS + 2 {
             return;
         }
-        let (uplink, slot) = (Arc::clone(&self.uplink), Arc::clone(&self.connections));
+        let proxy = Arc::clone(self);
         let serve = move || {
             // A failed connection of a page is not an error of the service.
-            let _ = serve(&Arc::new(client), &uplink, &page);
-            drop(slot);
+            let _ = proxy.serve(&Arc::new(client), &page);
         };
         if let Err(error) = start("egress", serve) {
             warn!("cannot start a thread for a connection of a browser: {error}");
         }
     }
+
+    /// Connects a client as it asks for, and relays until the server closes its direction.
+    fn serve(&self, client: &Arc<TcpStream>, page: &PageLoad) -> io::Result<()> {
+        page.hold(client);
+        client.set_nodelay(true)?;
+        let (host, port) = socks::accept(&mut page.timed(client))?;
+        let server = match self.connect(&host, port, page) {
+            Ok(server) => server,
+            Err(error) => {
+                page.refuse(&host, error);
+                return socks::answer(&mut page.timed(client), false);
+            }
+        };
+        socks::answer(&mut page.timed(client), true)?;
+        let send = || {
+            let sent = io::copy(&mut page.timed(client), &mut page.timed(&server));
+            // A server may still answer after the last byte.
+            let _ = server.shutdown(if sent.is_ok() { Shutdown::Write } else { Shutdown::Both });
+        };
+        thread::scope(|scope| {
+            let name = "egress-send".to_owned();
+            thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn_scoped(scope, send)?;
+            let received = page.pass(&server, client);
+            close(client);
+            close(&server);
+            received
+        })
+    }
+
+    /// Connects to `host`, for a page that is being loaded.
+    ///
+    /// # Errors
+    /// Returns an error if the host has no allowed address, or if the connection fails.
+    fn connect(&self, host: &Host, port: u16, page: &PageLoad) -> Result<Arc<TcpStream>, ProbeError> {
+        let deadline = page.deadline.min(self.wire.connect_deadline());
+        let mut target = self.wire.target(host, port, deadline)?;
+        let is_name = target.addresses.is_empty();
+        target.addresses.retain(|addr| !self.own.holds(addr));
+        // The proxy may run on this machine, so a name that it resolves must not be one of this machine.
+        let is_own = if is_name {
+            !guard::is_public_name(&target.host) && self.own.0.lock().contains(&port)
+        } else {
+            target.addresses.is_empty()
+        };
+        if is_own {
+            return Err(ProbeError::ForbiddenAddress);
+        }
+        let server = Arc::new(self.wire.connect(&target, deadline)?);
+        page.hold(&server);
+        Ok(server)
+    }
 }
 
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(work).map(drop)
-}
-
-/// Connects a client as it asks for, and relays until the server closes its direction.
-fn serve(client: &Arc<TcpStream>, uplink: &Uplink, page: &PageLoad) -> io::Result<()> {
-    page.hold(client);
-    client.set_nodelay(true)?;
-    let (host, port) = socks::accept(&mut page.timed(client))?;
-    let server = match uplink.connect(&host, port, page) {
-        Ok(server) => server,
-        Err(error) => {
-            page.refuse(&host, error);
-            return socks::answer(&mut page.timed(client), false);
-        }
-    };
-    socks::answer(&mut page.timed(client), true)?;
-    let send = || {
-        let sent = io::copy(&mut page.timed(client), &mut page.timed(&server));
-        // A server may still answer after the last byte.
-        let _ = server.shutdown(if sent.is_ok() { Shutdown::Write } else { Shutdown::Both });
-    };
-    thread::scope(|scope| {
-        let name = "egress-send".to_owned();
-        thread::Builder::new().name(name).stack_size(STACK_BYTES).spawn_scoped(scope, send)?;
-        let received = page.pass(&server, client);
-        close(client);
-        close(&server);
-        received
-    })
 }
 
 #[cfg(test)]
@@ -290,9 +287,8 @@ mod tests {
 
     #[test]
     fn allowed_clients_are_served_during_a_page_load() {
-        let uplink = Uplink { wire: Wire::new(&NetConfig::default()), own: Arc::default() };
-        let addr = SocketAddr::from(([127, 0, 0, 1], 0));
-        let proxy = EgressProxy::open(addr, "127.0.0.1", Arc::new(uplink)).unwrap();
+        let (addr, wire) = (SocketAddr::from(([127, 0, 0, 1], 0)), Wire::new(&NetConfig::default()));
+        let proxy = EgressProxy::open(addr, "127.0.0.1", &wire, &Arc::default()).unwrap();
         assert!(asked(&proxy).is_empty());
         let (browser, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
         let deadline = Instant::now() + Duration::from_secs(60);

@@ -34,8 +34,7 @@ use super::config::NetConfig;
 use super::wire::Wire;
 use crate::modules::probe::{Browsers, CookieJar, Phase, ProbeError, Prober, Request, Response};
 use cdp::{Fault, Page};
-use egress::{EgressProxy, OwnPorts, PageLoad, Uplink};
-use page::Waiting;
+use egress::{EgressProxy, OwnPorts, PageLoad};
 use pool::{Lease, Pool};
 use process::{Launcher, want_of_resources};
 
@@ -73,20 +72,6 @@ pub struct BrowserConfig {
     pub net: NetConfig,
 }
 
-/// The reason why there is no browser.
-#[derive(Debug, thiserror::Error)]
-pub enum BrowserError {
-    /// The program to be started is not there.
-    #[error("--browser: {0}")]
-    Program(String),
-    /// The egress proxy cannot listen on this address.
-    #[error("the browsers' egress proxy cannot listen on {0}: {1}")]
-    EgressProxy(SocketAddr, #[source] io::Error),
-    /// A thread cannot be started.
-    #[error("cannot start a thread for the browser: {0}")]
-    Failed(#[source] io::Error),
-}
-
 /// The browser and its pages. Dropping it ends a browser that this process has started.
 pub struct RealBrowsers(Arc<Pool>);
 
@@ -94,21 +79,26 @@ impl RealBrowsers {
     /// Prepares the places for pages, and starts the browser in the background.
     ///
     /// # Errors
-    /// Returns an error if a value of the configuration is invalid, or if a port of the egress proxy cannot be
-    /// opened.
-    pub fn start(config: &BrowserConfig) -> Result<Self, BrowserError> {
-        let own = Arc::new(OwnPorts::default());
-        let uplink = Arc::new(Uplink { wire: Wire::new(&config.net), own: Arc::clone(&own) });
-        let host =
-            config.egress_proxy.announced.clone().unwrap_or_else(|| match config.egress_proxy.listen.ip() {
-                IpAddr::V6(ip) => format!("[{ip}]"),
-                IpAddr::V4(ip) => ip.to_string(),
-            });
-        let launcher = Launcher::find(&config.source, host.clone(), own).map_err(BrowserError::Program)?;
-        let proxies = (0..config.pages).map(|index| egress_proxy(config, index, &host, &uplink));
-        let proxies = proxies.collect::<Result<Vec<_>, _>>()?;
-        let pool = Pool::start(launcher, proxies).map_err(BrowserError::Failed)?;
-        Ok(Self(pool))
+    /// Returns an error if a port of the egress proxy cannot be opened, or a thread cannot be started.
+    pub fn start(config: &BrowserConfig) -> io::Result<Self> {
+        let BrowserConfig { source, pages, egress_proxy: EgressProxyAddress { listen, announced }, net } =
+            config;
+        let (wire, own) = (Wire::new(net), Arc::new(OwnPorts::default()));
+        let host = announced.clone().unwrap_or_else(|| match listen.ip() {
+            IpAddr::V6(ip) => format!("[{ip}]"),
+            IpAddr::V4(ip) => ip.to_string(),
+        });
+        let open = |index: usize| {
+            let mut listen = *listen;
+            if listen.port() != 0 {
+                listen.set_port(listen.port().saturating_add(u16::try_from(index).unwrap_or(u16::MAX)));
+            }
+            EgressProxy::open(listen, &host, &wire, &own).map_err(|error| {
+                io::Error::other(format!("the browsers' egress proxy cannot listen on {listen}: {error}"))
+            })
+        };
+        let proxies = (0..*pages).map(open).collect::<io::Result<Vec<_>>>()?;
+        Ok(Self(Pool::start(Launcher::new(source.clone(), host.clone(), own), proxies)?))
     }
 
     /// Returns the prober that opens pages in this browser.
@@ -120,24 +110,6 @@ impl RealBrowsers {
     pub fn stop(&self) {
         self.0.close();
     }
-}
-
-/// Opens the egress proxy of a place.
-fn egress_proxy(
-    config: &BrowserConfig,
-    index: usize,
-    host: &str,
-    uplink: &Arc<Uplink>,
-) -> Result<Arc<EgressProxy>, BrowserError> {
-    let mut listen = config.egress_proxy.listen;
-    if listen.port() != 0 {
-        let port = u16::try_from(index).ok().and_then(|index| listen.port().checked_add(index));
-        let none =
-            || BrowserError::EgressProxy(listen, io::Error::other("no further port for the next page"));
-        listen.set_port(port.ok_or_else(none)?);
-    }
-    let opened = EgressProxy::open(listen, host, Arc::clone(uplink));
-    opened.map_err(|error| BrowserError::EgressProxy(listen, error))
 }
 
 impl Browsers for RealBrowsers {
@@ -176,7 +148,7 @@ impl Prober for Pool {
         place.egress.begin(Arc::clone(&page_load));
         let until = deadline.checked_sub(CLOSING).unwrap_or(deadline);
         let seen = match page.navigate(&request.url, until) {
-            Ok(()) => Waiting::new(request, &page_load, until).wait_for(&mut page),
+            Ok(()) => page::wait_for(&mut page, request, &page_load, until),
             Err(Fault::Late) => Err(ProbeError::Timeout(Phase::FirstByte)),
             Err(fault) => Err(ProbeError::Browser(format!("the browser was lost: {}", fault.kind()))),
         };
@@ -215,7 +187,7 @@ impl Pool {
                 self.check();
                 return Err(ProbeError::Timeout(Phase::Connect));
             }
-            if !matches!(fault, Fault::Gone(_) | Fault::Late) {
+            if !matches!(fault, Fault::Gone | Fault::Late) {
                 return Err(ProbeError::Browser(format!("cannot open a page: {}", fault.kind())));
             }
             self.lose(&browser);

@@ -44,140 +44,98 @@ enum PageState {
     },
 }
 
-/// Returns the error if the fault ends the wait. It does not if the browser is switching from one document to the next, or
+/// Returns an error if the fault ends the wait. It does not if the browser is switching from one document to the next, or
 /// if the page hangs.
-fn ended_by(fault: &Fault) -> Option<ProbeError> {
-    match fault {
-        Fault::Refused(_) | Fault::Late => None,
-        Fault::Closed => Some(ProbeError::Protocol("the page closed itself".into())),
-        Fault::Crashed => Some(ProbeError::Browser("the page crashed its browser".into())),
-        Fault::Gone(_) | Fault::TooLarge => {
-            Some(ProbeError::Browser(format!("the browser was lost: {}", fault.kind())))
+fn end_by(fault: Fault) -> Result<(), ProbeError> {
+    Err(match fault {
+        Fault::Refused | Fault::Late => return Ok(()),
+        Fault::Closed => ProbeError::Protocol("the page closed itself".into()),
+        Fault::Crashed => ProbeError::Browser("the page crashed its browser".into()),
+        Fault::Gone | Fault::TooLarge => {
+            ProbeError::Browser(format!("the browser was lost: {}", fault.kind()))
         }
-    }
+    })
 }
 
-/// A page that is being loaded, with its request.
-pub(super) struct Waiting<'a> {
-    request: &'a Request,
-    page_load: &'a PageLoad,
+/// Checks a page that the browser begins to load now until it is ready. Returns its HTML as the answer.
+pub(super) fn wait_for(
+    page: &mut Page,
+    request: &Request,
+    page_load: &PageLoad,
     deadline: Instant,
-    last_check: Instant,
-    pause: Duration,
-    is_seen: bool,
-    loaded_with_error: Option<Instant>,
-}
-
-impl<'a> Waiting<'a> {
-    /// Begins to wait for a page that the browser begins to load now.
-    pub(super) fn new(request: &'a Request, page_load: &'a PageLoad, deadline: Instant) -> Self {
-        let margin = LAST_CHECK_MARGIN.min(deadline.saturating_duration_since(Instant::now()) / 5);
-        Self {
-            request,
-            page_load,
-            deadline,
-            last_check: deadline.checked_sub(margin).unwrap_or(deadline),
-            pause: FIRST_PAUSE,
-            is_seen: false,
-            loaded_with_error: None,
-        }
-    }
-
-    /// Checks the page until it is ready.
-    pub(super) fn wait_for(mut self, page: &mut Page) -> Result<Response, ProbeError> {
-        loop {
-            if let Some(done) = self.check(page) {
-                return done;
-            }
-            let paused = page.attend(self.next_check());
-            if let Some(error) = paused.err().and_then(|fault| ended_by(&fault)) {
-                return Err(error);
-            }
-        }
-    }
-
-    /// Checks the page once. Returns `None` if it is not ready.
-    fn check(&mut self, page: &mut Page) -> Option<Result<Response, ProbeError>> {
+) -> Result<Response, ProbeError> {
+    let margin = LAST_CHECK_MARGIN.min(deadline.saturating_duration_since(Instant::now()) / 5);
+    let last_check = deadline.checked_sub(margin).unwrap_or(deadline);
+    let (mut pause, mut is_seen, mut loaded_with_error) = (FIRST_PAUSE, false, None::<Instant>);
+    loop {
         let now = Instant::now();
-        if now >= self.deadline {
-            let phase = if self.is_seen { Phase::Body } else { Phase::FirstByte };
-            return Some(Err(ProbeError::Timeout(phase)));
+        if now >= deadline {
+            return Err(ProbeError::Timeout(if is_seen { Phase::Body } else { Phase::FirstByte }));
         }
-        let is_error_page_over =
-            self.loaded_with_error.is_some_and(|since| now >= since + ERROR_PAGE_TIMEOUT);
-        let is_last = is_error_page_over || now >= self.last_check;
-        let with = json!([self.request.marks, self.request.body_limit, is_last]);
-        let seen = page.call(PAGE_STATE, &with, false, self.deadline.min(now + CHECK_TIMEOUT));
+        let is_error_page_over = loaded_with_error.is_some_and(|since| now >= since + ERROR_PAGE_TIMEOUT);
+        let is_last = is_error_page_over || now >= last_check;
+        let with = json!([request.marks, request.body_limit, is_last]);
+        let seen = page.call(PAGE_STATE, &with, false, deadline.min(now + CHECK_TIMEOUT));
         let is_answered = match page.has_answer() {
             Ok(is_answered) => is_answered,
             Err(why) => {
                 let (is_empty, error) = (why.contains("HTTP_RESPONSE_CODE_FAILURE"), from_code(why));
-                return Some(match (self.refusal(page), page.status) {
+                return match (refusal(page, page_load, deadline), page.status) {
                     // For an error status with an empty page, the browser shows its own page.
                     (None, Some(status)) if is_empty => {
-                        let url = page.url(self.deadline).map_or_else(String::new, String::from);
-                        self.answer(status, &url, String::new(), false)
+                        let url = page.url(deadline).map_or_else(String::new, String::from);
+                        answer(request, status, &url, String::new(), false)
                     }
                     (refusal, _) => Err(refusal.unwrap_or(error)),
-                });
+                };
             }
         };
-        match seen {
-            // A page can change the browser's objects, which makes the script's result invalid.
-            Ok(seen) => match PageState::deserialize(seen).ok()? {
-                PageState::None => None,
-                // The page has led to another one.
-                PageState::Error if is_answered => Some(Err(self.refusal(page).unwrap_or_else(|| {
-                    ProbeError::Connect("the page leads to one that does not load".into())
-                }))),
-                PageState::Error => None,
-                PageState::Page { state, status, url, html, is_cut, .. } => {
-                    self.note(&state, status, now);
-                    html.map(|html| self.answer(status, &url, html, is_cut))
+        match seen.map(PageState::deserialize) {
+            Ok(Ok(PageState::Page { state, status, url, html, is_cut })) => {
+                is_seen = true;
+                if state == "complete" && status >= 400 {
+                    loaded_with_error.get_or_insert(now);
                 }
-            },
-            Err(fault) => ended_by(&fault).map(Err),
+                if let Some(html) = html {
+                    return answer(request, status, &url, html, is_cut);
+                }
+            }
+            // The page has led to another one.
+            Ok(Ok(PageState::Error)) if is_answered => {
+                let other = || ProbeError::Connect("the page leads to one that does not load".into());
+                return Err(refusal(page, page_load, deadline).unwrap_or_else(other));
+            }
+            // A page can change the browser's objects, which makes the script's result invalid.
+            Ok(_) => {}
+            Err(fault) => end_by(fault)?,
         }
-    }
-
-    fn note(&mut self, state: &str, status: u16, now: Instant) {
-        self.is_seen = true;
-        if state == "complete" && status >= 400 {
-            self.loaded_with_error.get_or_insert(now);
-        }
-    }
-
-    /// Returns the reason why the egress proxy refused the page that the browser could not load, if it did.
-    fn refusal(&self, page: &mut Page) -> Option<ProbeError> {
-        if self.page_load.is_too_large() {
-            return Some(ProbeError::Body("the page loads too much".into()));
-        }
-        let url = page.url(self.deadline)?;
-        self.page_load.refusal(url.host_str()?)
-    }
-
-    fn answer(&self, status: u16, url: &str, html: String, is_cut: bool) -> Result<Response, ProbeError> {
-        let Ok(final_url) = Url::parse(url) else {
-            return Err(ProbeError::Protocol("the page has no valid URL".into()));
-        };
-        let (body, truncated) = truncate(html, self.request.body_limit);
-        Ok(Response {
-            status,
-            final_url,
-            headers: vec![("content-type".into(), "text/html; charset=utf-8".into())],
-            body,
-            truncated: truncated || is_cut,
-        })
-    }
-
-    /// Returns the time of the next check.
-    fn next_check(&mut self) -> Instant {
         let now = Instant::now();
-        let next = now + self.pause;
-        self.pause = LONGEST_PAUSE.min(self.pause * 3 / 2);
         // The last check must begin before the deadline.
-        next.min(if now < self.last_check { self.last_check } else { self.deadline })
+        let next = (now + pause).min(if now < last_check { last_check } else { deadline });
+        pause = LONGEST_PAUSE.min(pause * 3 / 2);
+        page.attend(next).or_else(end_by)?;
     }
+}
+
+/// Returns the reason why the egress proxy refused the page that the browser could not load, if it did.
+fn refusal(page: &mut Page, page_load: &PageLoad, deadline: Instant) -> Option<ProbeError> {
+    if page_load.is_too_large() {
+        return Some(ProbeError::Body("the page loads too much".into()));
+    }
+    page_load.refusal(page.url(deadline)?.host_str()?)
+}
+
+fn answer(
+    request: &Request,
+    status: u16,
+    url: &str,
+    html: String,
+    is_cut: bool,
+) -> Result<Response, ProbeError> {
+    let final_url = Url::parse(url).map_err(|_| ProbeError::Protocol("the page has no valid URL".into()))?;
+    let (body, truncated) = truncate(html, request.body_limit);
+    let headers = vec![("content-type".into(), "text/html; charset=utf-8".into())];
+    Ok(Response { status, final_url, headers, body, truncated: truncated || is_cut })
 }
 
 /// Cuts HTML to at most `limit` bytes, at the end of a character. Returns whether it was longer.

@@ -2,21 +2,20 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
-use std::io::{self, BufRead, BufReader, Read as _};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read as _, Seek as _};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use log::{info, warn};
-use serde_json::{Value, json};
+use serde_json::Value;
 use ureq::Agent;
 use url::Url;
 
@@ -30,7 +29,7 @@ const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stab
 const START: Duration = Duration::from_secs(30);
 /// The time limit for the answer of an operator's Chromium.
 const ATTACH: Duration = Duration::from_secs(5);
-/// The interval at which a start checks whether the service ends.
+/// The interval at which a start looks for the address, and whether the service ends.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A script that runs Chromium in its own process group. Its standard input is a pipe from this process, which is closed
@@ -106,12 +105,23 @@ const FLAGS: [&str; 37] = [
 /// Where the browser is.
 #[derive(Debug, Clone)]
 pub enum BrowserSource {
-    /// The Chromium in the `PATH`. This process starts and ends it.
-    Auto,
     /// This program, which this process starts and ends.
     Program(PathBuf),
     /// A Chromium that the operator runs with `--remote-debugging-port`, at `http://HOST:PORT`.
     At(Url),
+}
+
+impl BrowserSource {
+    /// Returns the Chromium in the `PATH`.
+    ///
+    /// # Errors
+    /// Fails if there is none.
+    pub fn auto() -> Result<Self, String> {
+        let path = env::var_os("PATH").unwrap_or_default();
+        let mut programs = env::split_paths(&path).flat_map(|folder| PROGRAMS.map(|name| folder.join(name)));
+        let missing = || format!("none of {} is in the PATH (Debian: install chromium)", PROGRAMS.join(", "));
+        programs.find(|program| program.is_file()).map(Self::Program).ok_or_else(missing)
+    }
 }
 
 /// A running browser. Dropping the last reference to one that this process has started ends it.
@@ -155,32 +165,12 @@ pub(super) struct Launcher {
     own: Arc<OwnPorts>,
     /// Whether Chromium is started without its own sandbox, which works neither for root nor in many containers.
     is_unconfined: AtomicBool,
-    /// Whether a browser has started. If a later one does not start, its sandbox is not the reason.
-    has_started: AtomicBool,
 }
 
 impl Launcher {
-    /// Finds the program.
-    ///
-    /// # Errors
-    /// Returns an error if there is none.
-    pub(super) fn find(
-        source: &BrowserSource,
-        proxy_host: String,
-        own: Arc<OwnPorts>,
-    ) -> Result<Self, String> {
-        let source = match source {
-            BrowserSource::Auto => {
-                BrowserSource::Program(program_in(&env::var_os("PATH").unwrap_or_default())?)
-            }
-            BrowserSource::Program(path) if !path.is_file() => {
-                return Err(format!("there is no file {}", path.display()));
-            }
-            given => given.clone(),
-        };
+    pub(super) fn new(source: BrowserSource, proxy_host: String, own: Arc<OwnPorts>) -> Self {
         let is_root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
-        let (is_unconfined, has_started) = (AtomicBool::new(is_root), AtomicBool::new(false));
-        Ok(Self { source, proxy_host, own, is_unconfined, has_started })
+        Self { source, proxy_host, own, is_unconfined: AtomicBool::new(is_root) }
     }
 
     /// Starts a browser, or connects to the operator's. Gives up when `is_closed`.
@@ -195,7 +185,6 @@ impl Launcher {
                 info!("Chromium listens on port {}", address.0.port());
                 (address, Vec::new(), Some(process))
             }
-            BrowserSource::Auto => return Err("no program".into()),
         };
         if addr.ip().is_loopback() {
             self.own.add(addr.port());
@@ -205,48 +194,34 @@ impl Launcher {
     }
 
     fn launch(&self, program: &Path, is_closed: &AtomicBool) -> Result<(Address, Process), String> {
-        let is_unconfined = self.is_unconfined.load(Ordering::Relaxed);
-        let mut launched = self.launch_once(program, is_unconfined, is_closed);
+        let mut launched = self.launch_once(program, is_closed);
         // Pages are not trusted, so no other failure costs the sandbox.
-        let wants_none = launched.as_ref().is_err_and(|error| names_sandbox(&error.to_string()));
-        if wants_none && !is_unconfined && !self.has_started.load(Ordering::Relaxed) {
-            let again = self.launch_once(program, true, is_closed);
-            if again.is_ok() {
+        let blames_sandbox = launched.as_ref().is_err_and(|error| names_sandbox(&error.to_string()));
+        if blames_sandbox && !self.is_unconfined.swap(true, Ordering::Relaxed) {
+            launched = self.launch_once(program, is_closed);
+            if launched.is_ok() {
                 warn!("the browser starts only without its own sandbox, as in many containers");
-                self.is_unconfined.store(true, Ordering::Relaxed);
-                launched = again;
             }
+            self.is_unconfined.store(launched.is_ok(), Ordering::Relaxed);
         }
-        self.has_started.fetch_or(launched.is_ok(), Ordering::Relaxed);
         launched.map_err(|error| format!("cannot start {}: {error}", program.display()))
     }
 
-    fn launch_once(
-        &self,
-        program: &Path,
-        is_unconfined: bool,
-        is_closed: &AtomicBool,
-    ) -> io::Result<(Address, Process)> {
+    fn launch_once(&self, program: &Path, is_closed: &AtomicBool) -> io::Result<(Address, Process)> {
         let folder = own_folder()?;
         let mut flags = vec![program.as_os_str().to_owned()];
         flags.extend(FLAGS.map(OsString::from));
         flags.push(format!("--user-data-dir={}", folder.join("profile").display()).into());
         // The browser resolves no names except the proxy's, neither for prefetching nor for WebRTC.
         flags.push(format!("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {}", self.proxy_host).into());
-        flags.extend(is_unconfined.then(|| "--no-sandbox".into()));
-        let (mut process, output) = Process::spawn(&flags, folder)?;
-        let address = process.address(&told_by(output)?, is_closed)?;
+        flags.extend(self.is_unconfined.load(Ordering::Relaxed).then(|| "--no-sandbox".into()));
+        let mut process = Process::spawn(&flags, folder)?;
+        let address = process.address(is_closed)?;
         Ok((address, process))
     }
 }
 
 type Address = (SocketAddr, String);
-
-fn program_in(path: &std::ffi::OsStr) -> Result<PathBuf, String> {
-    let programs = || env::split_paths(path).flat_map(|folder| PROGRAMS.map(|name| folder.join(name)));
-    let missing = || format!("none of {} is in the PATH (Debian: install chromium)", PROGRAMS.join(", "));
-    programs().find(|program| program.is_file()).ok_or_else(missing)
-}
 
 /// Returns whether a line that Chromium has printed is about its own sandbox, or the namespaces that it needs.
 fn names_sandbox(line: &str) -> bool {
@@ -283,119 +258,64 @@ fn path_at(addr: SocketAddr) -> Result<String, String> {
 
 /// The script and its process group. Dropping it ends them without waiting.
 struct Process {
-    watchdog: Option<Child>,
-    folder: PathBuf,
+    /// The script ends everything when it is closed.
+    _alive: Option<ChildStdin>,
+    /// Waits for the end of the script.
+    waiting: JoinHandle<()>,
+    /// What Chromium prints. The script removes the file's name, not the open file.
+    output: File,
 }
 
 impl Process {
-    fn spawn(command: &[OsString], folder: PathBuf) -> io::Result<(Self, ChildStderr)> {
-        let spawned = Command::new("sh")
+    fn spawn(command: &[OsString], folder: PathBuf) -> io::Result<Self> {
+        let output = File::options().read(true).append(true).create(true).open(folder.join("output"))?;
+        let mut watchdog = Command::new("sh")
             .args(["-c", WATCHDOG_SCRIPT, "sh"])
             .args(command)
             .env("TMPDIR", &folder)
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn();
-        let mut process = Self { watchdog: None, folder };
-        let mut watchdog = spawned?;
-        let output = watchdog.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        process.watchdog = Some(watchdog);
-        Ok((process, output))
+            .stderr(output.try_clone()?)
+            .spawn()?;
+        let alive = watchdog.stdin.take();
+        let wait = move || {
+            let _ = watchdog.wait();
+            // The script has removed the folder unless it was killed.
+            let _ = fs::remove_dir_all(&folder);
+        };
+        let waiting = thread::Builder::new().name("browser-end".into()).stack_size(128 * 1024).spawn(wait)?;
+        Ok(Self { _alive: alive, waiting, output })
     }
 
-    /// Waits for the address that Chromium prints.
-    fn address(
-        &mut self,
-        started: &Receiver<Result<Address, String>>,
-        is_closed: &AtomicBool,
-    ) -> io::Result<Address> {
+    /// Waits for the address that Chromium prints. If Chromium ends, the error is the last line that it has printed, or the
+    /// one about its sandbox.
+    fn address(&mut self, is_closed: &AtomicBool) -> io::Result<Address> {
         let until = Instant::now() + START;
         while Instant::now() < until && !is_closed.load(Ordering::Relaxed) {
-            match started.recv_timeout(CHECK_INTERVAL) {
-                Ok(address) => return address.map_err(io::Error::other),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+            let (has_ended, mut output) = (self.waiting.is_finished(), Vec::new());
+            self.output.rewind()?;
+            self.output.read_to_end(&mut output)?;
+            let output = String::from_utf8_lossy(&output);
+            // A line may be incomplete.
+            let lines = || output.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+            if let Some(address) = lines().find_map(address_in) {
+                return Ok(address);
             }
+            if has_ended {
+                let why = lines().find(|line| names_sandbox(line)).or_else(|| lines().next_back());
+                return Err(io::Error::other(why.unwrap_or("it has ended").to_owned()));
+            }
+            thread::sleep(CHECK_INTERVAL);
         }
         Err(io::Error::other("it prints no address"))
     }
 }
 
-impl Drop for Process {
-    fn drop(&mut self) {
-        let (watchdog, folder) = (self.watchdog.take(), std::mem::take(&mut self.folder));
-        let end = move || {
-            if let Some(mut watchdog) = watchdog {
-                drop(watchdog.stdin.take());
-                let _ = watchdog.wait();
-            }
-            // The script has removed the folder unless it was killed.
-            let _ = fs::remove_dir_all(&folder);
-        };
-        // Without a thread, the closed pipe ends the processes all the same.
-        let _ = small_thread("browser-end", end);
-    }
-}
-
-fn small_thread(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new().name(name.to_owned()).stack_size(128 * 1024).spawn(work).map(drop)
-}
-
-/// Creates a private folder with a profile, which is removed with the browser.
+/// Creates a private folder, which is removed with the browser.
 fn own_folder() -> io::Result<PathBuf> {
     let folder = env::temp_dir().join(format!("sightline-browser-{}", uuid::Uuid::new_v4().simple()));
-    DirBuilder::new().mode(0o700).create(&folder)?;
-    let profile = folder.join("profile/Default");
-    let filled = fs::create_dir_all(&profile)
-        .and_then(|()| fs::write(profile.join("Preferences"), preferences().to_string()));
-    if filled.is_err() {
-        let _ = fs::remove_dir_all(&folder);
-    }
-    filled.map(|()| folder)
-}
-
-fn preferences() -> Value {
-    json!({
-        "intl": {"accept_languages": "en-US,en", "selected_languages": "en-US,en"},
-        "webrtc": {
-            "ip_handling_policy": "disable_non_proxied_udp",
-            "multiple_routes_enabled": false,
-            "nonproxied_udp_enabled": false,
-        },
-        "download_restrictions": 3,
-        "safebrowsing": {"enabled": false},
-        "credentials_enable_service": false,
-        // There are no predictions and no prefetching.
-        "net": {"network_prediction_options": 2},
-        "profile": {"password_manager_enabled": false, "default_content_setting_values": {
-            "images": 2, "sound": 2, "notifications": 2, "geolocation": 2, "media_stream": 2, "popups": 2,
-            "automatic_downloads": 2, "midi_sysex": 2, "bluetooth_guard": 2, "usb_guard": 2, "serial_guard": 2,
-        }},
-    })
-}
-
-/// Receives the address that Chromium prints, or the last line that it has printed when it ends, or the one about its
-/// sandbox. The rest of the output is read and dropped, so that it does not fill the pipe.
-fn told_by(output: ChildStderr) -> io::Result<Receiver<Result<Address, String>>> {
-    let (send, started) = mpsc::channel();
-    small_thread("browser-output", move || {
-        let mut reader = BufReader::new(output);
-        let mut why = "it has ended".to_owned();
-        let found = reader.by_ref().split(b'\n').map_while(Result::ok).find_map(|line| {
-            let line = String::from_utf8_lossy(&line).into_owned();
-            let address = address_in(&line);
-            if !names_sandbox(&why) {
-                why = line;
-            }
-            address
-        });
-        // Sending fails if nobody waits any more.
-        let _ = send.send(found.ok_or(why));
-        let _ = io::copy(&mut reader, &mut io::sink());
-    })?;
-    Ok(started)
+    DirBuilder::new().mode(0o700).create(&folder).map(|()| folder)
 }
 
 /// Parses a line such as "DevTools listening on ws://127.0.0.1:12345/devtools/browser/ID".
@@ -433,11 +353,8 @@ mod tests {
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
             fs::write(&starts, "").unwrap();
             let launcher = Launcher {
-                source: BrowserSource::Auto,
-                proxy_host: "127.0.0.1".into(),
-                own: Arc::default(),
                 is_unconfined: AtomicBool::new(false),
-                has_started: AtomicBool::new(false),
+                ..Launcher::new(BrowserSource::Program(program.clone()), "127.0.0.1".into(), Arc::default())
             };
             let launched = launcher.launch(&program, &AtomicBool::new(is_closed));
             let why = launched.map_or_else(|why| why, |_| String::new());
@@ -463,10 +380,13 @@ mod tests {
     #[test]
     fn a_browser_that_ignores_sigterm_is_killed_with_all_its_children() {
         let command = ["sh", "-c", IGNORES_SIGTERM].map(OsString::from);
-        let (process, output) = Process::spawn(&command, own_folder().unwrap()).unwrap();
-        let folder = process.folder.clone();
+        let folder = own_folder().unwrap();
+        let process = Process::spawn(&command, folder.clone()).unwrap();
         let mut line = String::new();
-        BufReader::new(output).read_line(&mut line).unwrap();
+        awaited("they are printed", || {
+            line = fs::read_to_string(folder.join("output")).unwrap();
+            line.ends_with('\n')
+        });
         let processes: Vec<PathBuf> =
             line.split_whitespace().map(|id| Path::new("/proc").join(id).join("cmdline")).collect();
         let lives = |process: &PathBuf| fs::read(process).is_ok_and(|command| !command.is_empty());

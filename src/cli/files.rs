@@ -1,12 +1,26 @@
-//! Files that are replaced atomically: written to a temporary file, then renamed.
+//! Files that are read as a whole, and files that are replaced atomically: written to a temporary file, then renamed.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::exit::Failure;
 use crate::base::text::plain;
+
+/// Reads a file of at most `max` bytes, or standard input if the path is `-`.
+pub(crate) fn read(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    let source: Box<dyn Read> = match path.to_str() {
+        Some("-") => Box::new(io::stdin()),
+        _ => Box::new(File::open(path)?),
+    };
+    let mut bytes = Vec::new();
+    source.take(max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max {
+        return Err(io::Error::other(format!("it is larger than {} MiB", max >> 20)));
+    }
+    Ok(bytes)
+}
 
 /// A file that is being written. Dropping it without [`Replacement::finish`] leaves the target unchanged.
 pub(crate) struct Replacement {
