@@ -1,7 +1,7 @@
 //! [`StoredFamily`]: the run that was asked for, and those that its leads have started. How far they are followed, and the
 //! runs below a run as a tree, are read without results.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::ids::RunId;
@@ -24,7 +24,7 @@ pub struct StoredFamily {
 }
 
 /// How far the leads of a search are followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FollowState {
     /// `completed` if no search of the family is running and no further lead will be followed.
     pub status: FollowStatus,
@@ -39,7 +39,7 @@ pub struct FollowState {
 }
 
 /// Whether leads are still followed: `running` or `completed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FollowStatus {
     /// Further leads may be followed, or searches of the family are running.

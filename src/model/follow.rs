@@ -48,7 +48,7 @@ impl FollowOrder {
 }
 
 /// The place of a search in its family.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Membership {
     /// Present only if a lead has started the search: the first search of the family.
     #[serde(rename = "root_run_id")]

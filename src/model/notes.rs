@@ -23,11 +23,11 @@ pub const MAX_RESULT_NOTE: usize = 1000;
 pub const TAG_ALLOWED: &str = "1 to 40 letters, digits and the signs - _ . : / + # @";
 
 /// What the owner notes about a search.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunNotes {
     /// Present only if the owner has set some: words to find the search by.
     // They are different from each other and in lower case.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, max_items = 10, examples(json!(["case-7", "open"])))]
     pub tags: Vec<String>,
     /// Present only if the owner has written one: a note on the search.

@@ -201,13 +201,13 @@ pub struct Progress {
 }
 
 /// A run without its results and module outcomes.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunSummary {
     /// Identifies the search.
     #[serde(rename = "run_id")]
     pub id: RunId,
     /// The account that owns the run.
-    #[serde(skip)]
+    #[serde(skip, default = "AccountId::new")]
     pub account: AccountId,
     /// State of the search.
     pub status: Status,
@@ -232,7 +232,7 @@ pub struct RunSummary {
     #[schema(required)]
     pub completed_at: Option<Timestamp>,
     /// Present only if the search was stopped, or the following of its leads: the time (RFC 3339, UTC, milliseconds).
-    #[serde(with = "millis::option", skip_serializing_if = "Option::is_none")]
+    #[serde(default, with = "millis::option", skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub stopped_at: Option<Timestamp>,
     /// Whether modules that need a browser take part.
@@ -278,7 +278,7 @@ pub struct RunSummary {
     #[serde(flatten)]
     pub notes: RunNotes,
     /// Present only if true: the results come from the simulated web and are not real.
-    #[serde(rename = "sandbox", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, rename = "sandbox", skip_serializing_if = "std::ops::Not::not")]
     pub simulated: bool,
 }
 

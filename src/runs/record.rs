@@ -18,7 +18,7 @@ use crate::modules::query::Query;
 use crate::store::Store;
 
 /// A run with the outcome of each of its modules at one moment: the content of a JSON report.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Report)]
 pub struct RunRecord {
     /// The run. Its counts are those of the results and modules below.
@@ -31,12 +31,14 @@ pub struct RunRecord {
     /// Results found so far, in the order of their ids.
     pub results: Vec<ResultRecord>,
     /// Modules that have ended so far, as in `GET /v1/searches/{run_id}/modules`.
+    #[serde(default)]
+    #[schema(required)]
     pub modules: Vec<ModuleReport>,
     /// The accounts that are or were looked up.
     #[serde(skip)]
     pub lookups: Vec<Lookup>,
     /// The moment of this record.
-    #[serde(skip)]
+    #[serde(skip, default = "Timestamp::now")]
     pub as_of: Timestamp,
     /// The thumbnails of the results, as far as they were read: only pages for people show them.
     #[serde(skip)]
