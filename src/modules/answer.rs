@@ -7,10 +7,10 @@ use encoding_rs::{Encoding, REPLACEMENT, UTF_8, WINDOWS_1252};
 use serde_json::Value;
 
 use super::digest::Algorithm;
-use super::html::{Element, Page, ScriptKind, Selector};
+use super::html::{Element, Page, ScriptKind};
 use super::pointer::Pointer;
 use super::probe::{CookieJar, Response};
-use super::script_json::{self, Documents, MAX_COST, without_comment};
+use super::script_json::{self, Documents, MAX_COST};
 use super::text::unquote_txt;
 
 /// The bytes of a page in which its own charset declaration is searched, as the HTML standard prescribes.
@@ -25,7 +25,6 @@ pub(crate) struct Answer<'r> {
     lower: OnceCell<String>,
     json: OnceCell<Option<Value>>,
     page: OnceCell<Page>,
-    visible: OnceCell<String>,
     json_ld: OnceCell<Vec<Value>>,
     scripts: OnceCell<Vec<Value>>,
 }
@@ -38,7 +37,6 @@ impl<'r> Answer<'r> {
             lower: OnceCell::new(),
             json: OnceCell::new(),
             page: OnceCell::new(),
-            visible: OnceCell::new(),
             json_ld: OnceCell::new(),
             scripts: OnceCell::new(),
         }
@@ -81,24 +79,6 @@ impl<'r> Answer<'r> {
         self.page.get_or_init(|| Page::read(self.text()))
     }
 
-    /// Returns the texts of the elements that a selector finds, or the values of an attribute.
-    pub(crate) fn element_texts(
-        &self,
-        selector: &Selector,
-        attribute: Option<&str>,
-    ) -> impl Iterator<Item = String> {
-        let page = self.page();
-        page.select(selector).into_iter().filter_map(move |element| match attribute {
-            Some(name) => element.attribute(name).map(str::to_owned),
-            None => Some(page.text_of(element)),
-        })
-    }
-
-    /// Returns the visible text of the page, with runs of white space made one space.
-    pub(crate) fn visible(&self) -> &str {
-        self.visible.get_or_init(|| self.page().visible_text())
-    }
-
     /// Returns whether the body is an HTML page, by its content type or, without one, by its beginning.
     pub(crate) fn is_page(&self) -> bool {
         match self.media_type().as_str() {
@@ -117,32 +97,27 @@ impl<'r> Answer<'r> {
     pub(crate) fn json_ld(&self) -> &[Value] {
         self.json_ld.get_or_init(|| {
             let mut objects = Vec::new();
-            let mut left = MAX_COST;
-            for (_, block) in self.page().scripts().filter(|(kind, _)| *kind == ScriptKind::LinkedData) {
-                let block = without_comment(block);
-                let Some(rest) = left.checked_sub(script_json::cost(block)) else { break };
-                left = rest;
-                if let Some(value) = script_json::read(block) {
-                    collect_objects(value, &mut objects);
-                }
+            for document in self.documents(&[ScriptKind::LinkedData]) {
+                collect_objects(document, &mut objects);
             }
             objects
         })
     }
 
-    /// Returns the JSON documents in the page's scripts, in order.
+    /// Returns the JSON documents in the page's other scripts, in order.
     pub(crate) fn scripts(&self) -> &[Value] {
-        self.scripts.get_or_init(|| {
-            let mut documents = Documents::default();
-            for (kind, script) in self.page().scripts() {
-                match kind {
-                    ScriptKind::LinkedData => {}
-                    ScriptKind::Json => documents.add_json(script).unwrap_or_default(),
-                    ScriptKind::Code => documents.add_code(script),
-                }
+        self.scripts.get_or_init(|| self.documents(&[ScriptKind::Json, ScriptKind::Code]))
+    }
+
+    fn documents(&self, kinds: &[ScriptKind]) -> Vec<Value> {
+        let mut documents = Documents::default();
+        for (kind, script) in self.page().scripts().filter(|(kind, _)| kinds.contains(kind)) {
+            match kind {
+                ScriptKind::Code => documents.add_code(script),
+                ScriptKind::LinkedData | ScriptKind::Json => documents.add_json(script).unwrap_or_default(),
             }
-            documents.list
-        })
+        }
+        documents.list
     }
 
     /// Returns the first of [`Answer::scripts`] in which the pointer selects a value other than null. If
@@ -286,14 +261,14 @@ fn charset_of_page(body: &[u8]) -> Option<&'static Encoding> {
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();
     let body = head.get(CHARSET_REACH..).and_then(|rest| rest.find("<body"));
     let head = &head[..body.map_or(head.len(), |at| CHARSET_REACH + at)];
-    let of_meta = |meta: &Element| match meta.attribute("charset") {
-        Some(label) => encoding(label),
-        None => {
-            declared(meta.attribute("content").filter(|_| meta.attribute("http-equiv").is_some())?, "charset")
-        }
+    let page = Page::read(head);
+    let of_meta = |meta: &Element| {
+        let value = |name| page.attribute(meta, name);
+        let pragma = || declared(value("content").filter(|_| value("http-equiv").is_some())?, "charset");
+        value("charset").map_or_else(pragma, encoding)
     };
     let xml = || head.trim_start().strip_prefix("<?xml")?.split("?>").next();
-    let found = Page::read(head).named("meta").find_map(of_meta).or_else(|| declared(xml()?, "encoding"));
+    let found = page.named("meta").find_map(of_meta).or_else(|| declared(xml()?, "encoding"));
     found.map(Encoding::output_encoding)
 }
 

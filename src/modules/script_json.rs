@@ -1,6 +1,10 @@
 //! Reads JSON from sites, whose cost in memory is estimated first, and finds it inside the scripts of a page:
 //! `window.X = {…}`, `JSON.parse("…")`.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
 use serde_json::Value;
 
 /// The highest [`cost`] of one answer, which is about 30 MB. A value takes far more memory than its text: an object with
@@ -19,30 +23,31 @@ const MAX_TRIED: usize = 4 * 1024 * 1024;
 pub(crate) struct Documents {
     /// The documents that were found, none of which is empty.
     pub(crate) list: Vec<Value>,
+    /// The bytes that were tried as JSON.
     tried: usize,
     /// The cost of the documents so far.
     cost: usize,
-    /// Whether a limit was reached. No further document is added then, although there may be more.
-    is_full: bool,
 }
 
 impl Documents {
+    /// Returns whether a limit was reached. No further document is added then, although there may be more.
+    fn is_full(&self) -> bool {
+        self.list.len() >= MAX_DOCUMENTS || self.tried > MAX_TRIED || self.cost > MAX_COST
+    }
+
     /// Adds the document of a script whose type says that it is JSON. Returns `None` if it is not, or a limit was reached.
     pub(crate) fn add_json(&mut self, script: &str) -> Option<()> {
         let text = without_comment(script);
-        let cost = cost(text);
-        self.is_full |= self.cost + cost > MAX_COST || self.tried > MAX_TRIED;
-        let value = if self.is_full { None } else { read(text) }?;
-        self.cost += cost;
-        let has_any = match &value {
-            Value::Object(members) => !members.is_empty(),
-            Value::Array(elements) => !elements.is_empty(),
-            _ => false,
-        };
-        self.is_full |= has_any && self.list.len() == MAX_DOCUMENTS;
-        if has_any && !self.is_full {
-            self.list.push(value);
+        let cost = self.cost + cost(text);
+        if self.is_full() || cost > MAX_COST {
+            self.cost = cost;
+            return None;
         }
+        let value = read(text)?;
+        self.cost = cost;
+        let has_members = value.as_object().is_some_and(|members| !members.is_empty());
+        let has_elements = value.as_array().is_some_and(|elements| !elements.is_empty());
+        self.list.extend(Some(value).filter(|_| has_members || has_elements));
         Some(())
     }
 
@@ -53,7 +58,7 @@ impl Documents {
             return;
         }
         let mut rest = code;
-        while let Some((_, value)) = rest.split_once('=').filter(|_| !self.is_full) {
+        while let Some((_, value)) = rest.split_once('=').filter(|_| !self.is_full()) {
             let value = value.trim_start();
             rest = &value[self.assigned(value).unwrap_or(0)..];
         }
@@ -68,7 +73,6 @@ impl Documents {
             Some(_) => string_length(value.as_bytes()),
         };
         self.tried += length.unwrap_or(value.len());
-        self.is_full |= self.tried > MAX_TRIED;
         let text = &value[..length?];
         match argument {
             None => self.add_json(text)?,
@@ -96,11 +100,11 @@ pub(crate) fn cost(text: &str) -> usize {
 /// Parses a text as JSON. It may contain what JavaScript allows beside it: `undefined`, which becomes null, and in strings
 /// single surrogates, which become U+FFFD, other escapes, and control characters.
 pub(crate) fn read(text: &str) -> Option<Value> {
-    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&as_json(text)?).ok())
+    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&as_json(text)).ok())
 }
 
 /// Returns the content of a script without the comment signs around it, which hid it from old browsers.
-pub(crate) fn without_comment(script: &str) -> &str {
+fn without_comment(script: &str) -> &str {
     let script = script.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     let script = ["<!--", "//<![CDATA[", "/*<![CDATA[*/", "<![CDATA["]
         .iter()
@@ -109,52 +113,42 @@ pub(crate) fn without_comment(script: &str) -> &str {
     ["-->", "//]]>", "/*]]>*/", "]]>"].iter().find_map(|close| script.strip_suffix(close)).unwrap_or(script)
 }
 
-fn as_json(text: &str) -> Option<String> {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(['"', 'u']) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        if rest.starts_with('"') {
-            let (literal, after) = rest.split_at(string_length(rest.as_bytes())?);
-            out.push_str(&Value::from(decoded(&literal[1..literal.len() - 1])?).to_string());
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix("undefined") {
-            out.push_str("null");
-            rest = after;
-        } else {
-            out.push('u');
-            rest = &rest[1..];
+/// The strings of a text, and what JSON has no word for. The pattern is constant, and the tests compile it.
+static FOREIGN: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"(?s)"(?:[^"\\]|\\.)*"|undefined"#).expect("a valid pattern"));
+
+fn as_json(text: &str) -> Cow<'_, str> {
+    FOREIGN.replace_all(text, |found: &Captures<'_>| match &found[0] {
+        "undefined" => "null".to_owned(),
+        literal => {
+            let decoded = decoded(&literal[1..literal.len() - 1]);
+            decoded.map_or_else(|| literal.to_owned(), |text| Value::from(text).to_string())
         }
-    }
-    out.push_str(rest);
-    Some(out)
+    })
 }
+
+/// The characters that JavaScript writes as a backslash and a letter.
+const ESCAPES: [(char, char); 7] =
+    [('b', '\u{8}'), ('t', '\t'), ('n', '\n'), ('v', '\u{b}'), ('f', '\u{c}'), ('r', '\r'), ('0', '\0')];
 
 /// Returns the text of a string literal of JavaScript, whose quotes are left out. Returns `None` if an escape is invalid.
 fn decoded(literal: &str) -> Option<String> {
     let mut units: Vec<u16> = Vec::with_capacity(literal.len());
     let mut chars = literal.chars();
     while let Some(c) = chars.next() {
-        let c = if c == '\\' { chars.next().map(|c| (c, true))? } else { (c, false) };
-        units.push(match c {
-            ('u', true) => digits(&mut chars, 4)?,
-            ('x', true) => digits(&mut chars, 2)?,
-            ('b', true) => 8,
-            ('t', true) => 9,
-            ('n', true) => 10,
-            ('v', true) => 11,
-            ('f', true) => 12,
-            ('r', true) => 13,
-            ('0', true) => 0,
-            ('1'..='9', true) => return None,
+        let escaped = if c == '\\' { Some(chars.next()?) } else { None };
+        match escaped {
+            Some('u') => units.push(digits(&mut chars, 4)?),
+            Some('x') => units.push(digits(&mut chars, 2)?),
+            Some('1'..='9') => return None,
             // JavaScript ignores the end of a line after a backslash.
-            ('\n', true) => continue,
-            (c, _) => {
+            Some('\n') => {}
+            _ => {
+                let known = ESCAPES.iter().find(|(letter, _)| Some(*letter) == escaped);
+                let c = known.map_or(escaped.unwrap_or(c), |(_, c)| *c);
                 units.extend_from_slice(c.encode_utf16(&mut [0; 2]));
-                continue;
             }
-        });
+        }
     }
     Some(String::from_utf16_lossy(&units))
 }
@@ -182,12 +176,12 @@ fn balanced(code: &[u8]) -> Option<usize> {
 
 /// Returns whether JSON may begin at the start of `code`. JavaScript seldom quotes the names of members.
 fn may_be_json(code: &str) -> bool {
-    let Some(rest) = code.strip_prefix('{') else {
-        let Some(rest) = code.strip_prefix('[') else { return false };
-        let first = rest.trim_start().bytes().next();
-        return first.is_some_and(|byte| b"{[\"-tfn".contains(&byte) || byte.is_ascii_digit());
-    };
-    rest.trim_start().starts_with('"')
+    let second = code.get(1..).and_then(|rest| rest.trim_start().bytes().next()).unwrap_or_default();
+    match code.bytes().next() {
+        Some(b'{') => second == b'"',
+        Some(b'[') => b"{[\"-tfn".contains(&second) || second.is_ascii_digit(),
+        _ => false,
+    }
 }
 
 /// Returns the length in bytes of the quoted string at the beginning, quotes included.
@@ -244,7 +238,6 @@ mod tests {
         documents.add_json("{}");
         documents.add_json("{");
         assert_eq!(documents.list, [json!({"a": 1}), json!({"a": 1})]);
-        assert!(!documents.is_full);
     }
 
     #[test]
@@ -266,20 +259,15 @@ mod tests {
     }
 
     #[test]
-    fn a_collection_that_reached_its_limit_is_incomplete() {
-        let objects = |count: usize| "={\"a\":1};".repeat(count);
-        for (code, taken, is_whole) in [
-            (objects(MAX_DOCUMENTS), MAX_DOCUMENTS, true),
-            (objects(MAX_DOCUMENTS) + "=[1]", MAX_DOCUMENTS, false),
-            (objects(MAX_DOCUMENTS) + "=[]; = 1; =", MAX_DOCUMENTS, true),
-            (format!("={{\"a\":1}};=[{}1];=[2]", "1,".repeat(MAX_COST)), 1, false),
-            (format!("=JSON.parse('[{}1]');=[2]", "1,".repeat(MAX_COST)), 0, false),
+    fn what_is_taken_is_limited() {
+        for (code, taken) in [
+            ("={\"a\":1};".repeat(MAX_DOCUMENTS) + "=[1]", MAX_DOCUMENTS),
+            (format!("={{\"a\":1}};=[{}1];=[2]", "1,".repeat(MAX_COST)), 1),
+            (format!("=JSON.parse('[{}1]');=[2]", "1,".repeat(MAX_COST)), 0),
             // Each beginning is tried again.
-            ("=[[".repeat(30_000), 0, false),
+            ("=[[".repeat(30_000) + "=[1]", 0),
         ] {
-            let mut documents = Documents::default();
-            documents.add_code(&code);
-            assert_eq!((documents.list.len(), !documents.is_full), (taken, is_whole), "{code:.30}");
+            assert_eq!(found(&code).as_array().unwrap().len(), taken, "{code:.30}");
         }
     }
 

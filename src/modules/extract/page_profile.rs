@@ -50,7 +50,7 @@ impl PageProfile {
             .and_then(image)
             .or_else(|| meta(&["og:image:secure_url", "og:image", "twitter:image"]));
         let texts = [
-            ("title", page.title.clone().or_else(|| own_title.map(str::to_owned)).and_then(says)),
+            ("title", page.title().or_else(|| own_title.map(str::to_owned)).and_then(says)),
             ("display_name", display_name),
             ("bio", bio.map(str::to_owned).and_then(says)),
             ("avatar_url", image.and_then(|address| web_address(address, &answer.response.final_url))),
@@ -178,13 +178,11 @@ fn bare_name(title: &str, is_profile: bool, sites: &[&str], name: &str) -> Optio
         }
     }
     let mut has_handle = false;
-    for handle in [format!("(@{name})"), format!("({name})")] {
-        let at = bare.len().checked_sub(handle.len());
-        if let Some(at) = at.filter(|at| bare.get(*at..).is_some_and(|tail| same_name(tail, &handle))) {
-            bare.truncate(at);
-            bare.truncate(bare.trim_end().len());
-            has_handle = true;
-        }
+    if let Some((front, handle)) = bare.rsplit_once('(')
+        && same_name(handle.trim_start_matches('@'), &format!("{name})"))
+    {
+        bare = front.trim_end().to_owned();
+        has_handle = true;
     }
     let has_separator = SEPARATORS.iter().any(|separator| bare.contains(separator));
     let is_short = bare.chars().count() <= 60 && bare.split_whitespace().count() <= 5;

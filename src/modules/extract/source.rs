@@ -5,12 +5,10 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{Item, Reading};
-use crate::modules::answer::Answer;
 use crate::modules::definition::{Reads, Source};
 use crate::modules::pattern::{SearchRegex, Searches};
 use crate::modules::pointer::{Key, Pointer};
 use crate::modules::script_json;
-use crate::modules::template::Values;
 
 /// The maximum number of items that a source gives, before filters.
 pub(super) const MAX_ITEMS: usize = 5_000;
@@ -18,57 +16,56 @@ pub(super) const MAX_ITEMS: usize = 5_000;
 impl Source {
     /// Returns what the source finds, without nulls, at most 5,000 items. There are none if a variable has no value.
     pub(crate) fn items<'a>(&self, reading: &Reading<'a, '_>) -> Vec<Item<'a>> {
-        let root = || match reading.item {
-            Some(item) => Some(&*item.value),
-            None => reading.answer?.json(),
-        };
-        match &self.reads {
-            Reads::Json(pointer) => root().map(|root| select(pointer, root)).unwrap_or_default(),
-            Reads::Count(pointer) => {
-                let count = |root| pointer.select(root).iter().filter(|found| !found.value.is_null()).count();
-                values(root().map(count))
-            }
-            Reads::Template(template) => values(template.fill(&reading.values).ok()),
-            Reads::Const(text) => values([text.as_str()]),
-            Reads::Item => reading.item.cloned().into_iter().collect(),
-            Reads::Key => match reading.item.map(|item| item.key) {
-                Some(Key::Member(name)) => values([name]),
-                Some(Key::Index(index)) => values([index]),
-                Some(Key::Root) | None => Vec::new(),
-            },
-            Reads::Group(group) => values(reading.item.and_then(|item| item.groups.get(*group)?.as_deref())),
-            _ => reading.answer.map(|answer| self.items_of(answer, &reading.values)).unwrap_or_default(),
-        }
+        self.read(reading).unwrap_or_default()
     }
 
-    fn items_of<'a>(&self, answer: &'a Answer<'_>, filled: &Values<'_>) -> Vec<Item<'a>> {
-        let lines = || answer.text().lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_ITEMS);
-        match &self.reads {
-            Reads::Css(selector, attribute) => values(answer.element_texts(selector, attribute.as_deref())),
-            Reads::Meta(name) => values(answer.page().metas(name)),
-            Reads::Title => values(answer.page().title.as_deref()),
+    fn read<'a>(&self, reading: &Reading<'a, '_>) -> Option<Vec<Item<'a>>> {
+        let Reading { answer, values: filled, item } = *reading;
+        let root = || match item {
+            Some(item) => Some(&*item.value),
+            None => answer?.json(),
+        };
+        let lines =
+            |text: &'a str| text.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_ITEMS);
+        Some(match &self.reads {
+            Reads::Json(pointer) => select(pointer, root()?),
+            Reads::Count(pointer) => {
+                values([pointer.select(root()?).iter().filter(|found| !found.value.is_null()).count()])
+            }
+            Reads::Template(template) => values(template.fill(&filled).ok()),
+            Reads::Const(text) => values([text.as_str()]),
+            Reads::Item => vec![item?.clone()],
+            Reads::Key => match item?.key {
+                Key::Member(name) => values([name]),
+                Key::Index(index) => values([index]),
+                Key::Root => Vec::new(),
+            },
+            Reads::Group(group) => values(item?.groups.get(*group)?.as_deref()),
+            Reads::Css(selector, attribute) => {
+                let page = answer?.page();
+                let found = page.select(selector).into_iter();
+                values(found.filter_map(|element| page.value(element, attribute.as_deref())))
+            }
+            Reads::Meta(name) => values(answer?.page().metas(name)),
+            Reads::Title => values(answer?.page().title()),
             Reads::JsonLd(pointer) => {
-                answer.json_ld().iter().flat_map(|object| select(pointer, object)).take(MAX_ITEMS).collect()
+                answer?.json_ld().iter().flat_map(|object| select(pointer, object)).take(MAX_ITEMS).collect()
             }
-            Reads::Script(pointer) => {
-                answer.script(pointer).map(|root| select(pointer, root)).unwrap_or_default()
-            }
-            Reads::BodyHash(algorithm) => values(answer.digest(*algorithm)),
-            Reads::Regex(regex) => matches(regex, answer.text(), filled.searches),
+            Reads::Script(pointer) => select(pointer, answer?.script(pointer)?),
+            Reads::BodyHash(algorithm) => values(answer?.digest(*algorithm)),
+            Reads::Regex(regex) => matches(regex, answer?.text(), filled.searches),
             Reads::Matches(pattern) => {
-                let regex = pattern.regex(filled);
-                regex.map(|regex| matches(&regex, answer.text(), filled.searches)).unwrap_or_default()
+                matches(&*pattern.regex(&filled).ok()?, answer?.text(), filled.searches)
             }
             Reads::Header(name) => {
-                let headers = answer.response.headers.iter();
+                let headers = answer?.response.headers.iter();
                 values(headers.filter(|(known, _)| known == name).map(|(_, value)| value.as_str()))
             }
-            Reads::Cookie(name) => values(answer.cookie(name)),
-            Reads::FinalUrl => values([answer.response.final_url.as_str()]),
-            Reads::Lines => values(lines()),
-            Reads::JsonLines => values(lines().filter_map(script_json::read)),
-            _ => Vec::new(),
-        }
+            Reads::Cookie(name) => values(answer?.cookie(name)),
+            Reads::FinalUrl => values([answer?.response.final_url.as_str()]),
+            Reads::Lines => values(lines(answer?.text())),
+            Reads::JsonLines => values(lines(answer?.text()).filter_map(script_json::read)),
+        })
     }
 }
 

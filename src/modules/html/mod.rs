@@ -7,9 +7,11 @@ pub(crate) mod selector;
 #[cfg(test)]
 mod tests;
 
+use std::convert::Infallible;
 use std::ops::Range;
 
-use html5gum::{DefaultEmitter, Emitter, ForwardingEmitter, StartTag, Token, Tokenizer};
+use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
+use html5gum::{Span, Tokenizer};
 
 use super::text::squeeze;
 use selector::Compound;
@@ -17,10 +19,6 @@ pub(crate) use selector::Selector;
 
 /// The maximum depth of open elements that are distinguished. Elements that are nested deeper are beside each other.
 const MAX_DEPTH: usize = 512;
-/// The maximum numbers of elements and of attributes of a page that are kept, which bound its memory: more than a page of
-/// 1 MiB can have.
-const MAX_ELEMENTS: usize = 400_000;
-const MAX_ATTRIBUTES: usize = 600_000;
 /// The number of open elements that are searched for one that a start tag closes implicitly.
 const IMPLIED_REACH: usize = 16;
 /// The maximum size of an element's text, in bytes. Scripts are not cut, since they cannot be nested.
@@ -33,27 +31,31 @@ const MAX_SCRIPTS: usize = 300;
 /// A page, read in one pass.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
-    /// The first title, unless it is that of a drawing.
-    pub(crate) title: Option<String>,
     /// The text of the page in order, without scripts and styles.
     text: String,
     /// The text of scripts and styles, in order.
     raw: String,
+    /// The names and values in tags, in order.
+    words: String,
     /// The elements in document order.
     elements: Vec<Element>,
-    /// Whether the page has more elements or attributes than are kept. No element can then be proved to be missing.
-    pub(crate) is_full: bool,
+    /// The names and values of their attributes, as parts of the words.
+    attributes: Vec<[Part; 2]>,
 }
 
-/// An element of a page.
+/// A part of a text of a page, in bytes. A page of 1 MiB can have 350,000 elements, so that their size matters.
+type Part = Range<u32>;
+
+/// An element of a page, which has its words and texts.
 #[derive(Debug)]
 pub(crate) struct Element {
-    name: Box<str>,
-    attributes: Box<[(Box<str>, Box<str>)]>,
+    name: Part,
+    /// The indices of its attributes.
+    attributes: Part,
     /// The index of the element around it.
-    parent: Option<usize>,
+    parent: Option<u32>,
     /// The range of its text in the text of the page, or in the raw text.
-    text: Range<usize>,
+    text: Part,
     is_raw: bool,
     /// Whether it is a drawing or a formula, or in one.
     is_foreign: bool,
@@ -83,44 +85,47 @@ impl ScriptKind {
     }
 }
 
-impl Element {
-    /// Returns the value of an attribute. `name` is in lower case. If an attribute is repeated, the first one counts.
-    pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
-        self.attributes.iter().find(|(known, _)| **known == *name).map(|(_, value)| &**value)
-    }
-
-    /// Returns whether the element and its text are never shown.
-    fn is_hidden(&self) -> bool {
-        matches!(&*self.name, "template" | "title" | "datalist")
-            || self.attribute("hidden").is_some()
-            || self.attribute("style").is_some_and(hides)
-    }
-}
-
 impl Page {
     /// Reads an HTML page.
     pub(crate) fn read(html: &str) -> Self {
-        let mut emitter = DefaultEmitter::default();
+        let mut reader = Reader::default();
+        let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
+            reader.read(&event);
+            None
+        });
         emitter.naively_switch_states(true);
-        let (mut reader, mut attributes) = (Reader::default(), 0);
-        // Reading from memory cannot fail.
-        for Ok(token) in Tokenizer::new_with_emitter(html, WithoutErrors(emitter)) {
-            match token {
-                Token::StartTag(tag) => {
-                    attributes += tag.attributes.len();
-                    reader.page.is_full =
-                        reader.page.elements.len() == MAX_ELEMENTS || attributes > MAX_ATTRIBUTES;
-                    if reader.page.is_full {
-                        break;
-                    }
-                    reader.start(&tag);
-                }
-                Token::EndTag(tag) => reader.end(&word(&tag.name)),
-                Token::String(text) => reader.text(&String::from_utf8_lossy(&text)),
-                _ => {}
+        // The reader gets all events, and there are no tokens.
+        let _: Option<Result<Infallible, _>> = Tokenizer::new_with_emitter(html, emitter).next();
+        reader.finish()
+    }
+
+    fn name(&self, element: &Element) -> &str {
+        part(&self.words, &element.name)
+    }
+
+    /// Returns the value of an attribute. `name` is in lower case. If an attribute is repeated, the first one counts.
+    pub(crate) fn attribute(&self, element: &Element, name: &str) -> Option<&str> {
+        let Range { start, end } = element.attributes;
+        let mut own = self.attributes[start as usize..end as usize].iter();
+        own.find(|[known, _]| part(&self.words, known) == name).map(|[_, value]| part(&self.words, value))
+    }
+
+    /// Returns the value of the attribute, or the text without one. White space in texts is normalized, except in scripts.
+    pub(crate) fn value(&self, element: &Element, attribute: Option<&str>) -> Option<String> {
+        match attribute {
+            Some(name) => self.attribute(element, name).map(str::to_owned),
+            None if element.is_raw => Some(part(&self.raw, &element.text).trim().to_owned()),
+            None => {
+                let text = part(&self.text, &element.text);
+                let mut ends = (0..=text.len().min(MAX_ELEMENT_TEXT)).rev();
+                Some(squeeze(&text[..ends.find(|end| text.is_char_boundary(*end))?]))
             }
         }
-        reader.finish()
+    }
+
+    /// Returns whether the element's text extends to the end of the text that was read.
+    pub(crate) fn is_last(&self, element: &Element) -> bool {
+        element.text.end >= length(if element.is_raw { &self.raw } else { &self.text })
     }
 
     /// Returns the elements that a selector finds, in document order, at most 1,000.
@@ -139,8 +144,8 @@ impl Page {
         // How many of the first compounds each element and those around it match.
         let mut inside: Vec<usize> = Vec::with_capacity(self.elements.len());
         for (index, element) in self.elements.iter().enumerate() {
-            let mut at = element.parent.map_or(0, |parent| inside[parent]);
-            if compounds[at].matches(&element.name, |name| element.attribute(name)) {
+            let mut at = element.parent.map_or(0, |parent| inside[parent as usize]);
+            if compounds[at].matches(self.name(element), |name| self.attribute(element, name)) {
                 match at + 1 == compounds.len() {
                     true => found.push(index),
                     false => at += 1,
@@ -151,70 +156,62 @@ impl Page {
         found
     }
 
-    /// Returns the text of an element. White space is normalized, except in scripts.
-    pub(crate) fn text_of(&self, element: &Element) -> String {
-        let Range { start, end } = element.text;
-        if element.is_raw {
-            return self.raw[start..end].trim().to_owned();
-        }
-        let mut end = end.min(start + MAX_ELEMENT_TEXT);
-        while !self.text.is_char_boundary(end) {
-            end -= 1;
-        }
-        squeeze(&self.text[start..end])
+    /// Returns the text of the first title, unless it is that of a drawing.
+    pub(crate) fn title(&self) -> Option<String> {
+        self.value(self.named("title").find(|title| !title.is_foreign)?, None)
     }
 
     /// Returns the visible text of the page, with white space normalized.
     pub(crate) fn visible_text(&self) -> String {
         let (mut shown, mut at) = (String::with_capacity(self.text.len()), 0);
-        for Element { text: hidden, .. } in self.elements.iter().filter(|it| !it.is_raw && it.is_hidden()) {
+        let is_hidden = |element: &&Element| {
+            matches!(self.name(element), "template" | "title" | "datalist")
+                || self.attribute(element, "hidden").is_some()
+                || self.attribute(element, "style").is_some_and(hides)
+        };
+        for Element { text: hidden, .. } in self.elements.iter().filter(|it| !it.is_raw).filter(is_hidden) {
             if hidden.start >= at {
-                shown.push_str(&self.text[at..hidden.start]);
+                shown.push_str(part(&self.text, &(at..hidden.start)));
                 at = hidden.end;
             }
         }
-        shown.push_str(&self.text[at..]);
+        shown.push_str(&self.text[at as usize..]);
         squeeze(&shown)
-    }
-
-    /// Returns whether the element's text extends to the end of the text that was read.
-    pub(crate) fn is_last(&self, element: &Element) -> bool {
-        element.text.end >= if element.is_raw { self.raw.len() } else { self.text.len() }
     }
 
     /// Returns the elements of this name, in document order.
     pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = &Element> {
-        self.elements.iter().filter(move |element| *element.name == *name)
+        self.elements.iter().filter(move |element| self.name(element) == name)
     }
 
     /// Returns the scripts of the page that are not empty, in order, at most 300.
     pub(crate) fn scripts(&self) -> impl Iterator<Item = (ScriptKind, &str)> {
         let script = |element: &Element| {
-            let kind = ScriptKind::of(element.attribute("type").unwrap_or_default());
-            Some((kind?, &self.raw[element.text.clone()])).filter(|(_, text)| !text.is_empty())
+            let kind = ScriptKind::of(self.attribute(element, "type").unwrap_or_default());
+            Some((kind?, part(&self.raw, &element.text))).filter(|(_, text)| !text.is_empty())
         };
         self.named("script").filter(|element| element.is_raw).filter_map(script).take(MAX_SCRIPTS)
     }
 
     /// Returns the contents of the `<meta>` elements with the given name or property in lower case, in order.
     pub(crate) fn metas(&self, name: &str) -> impl Iterator<Item = &str> {
-        let is_of = move |element: &&Element| {
+        let is_of = move |meta: &&Element| {
             // Unlike `name`, the other attributes are lists.
-            let lists = ["property", "itemprop"].into_iter().filter_map(|list| element.attribute(list));
-            let mut names =
-                lists.flat_map(str::split_ascii_whitespace).chain(element.attribute("name").map(str::trim));
+            let lists = ["property", "itemprop"].into_iter().filter_map(|list| self.attribute(meta, list));
+            let own = self.attribute(meta, "name").map(str::trim);
+            let mut names = lists.flat_map(str::split_ascii_whitespace).chain(own);
             names.any(|known| known.eq_ignore_ascii_case(name))
         };
-        self.named("meta").filter(is_of).filter_map(|element| element.attribute("content"))
+        self.named("meta").filter(is_of).filter_map(|meta| self.attribute(meta, "content"))
     }
 
     /// Returns the canonical address that the page states.
     pub(crate) fn canonical(&self) -> Option<&str> {
         let is_canonical = |link: &&Element| {
-            let mut relations = link.attribute("rel").unwrap_or_default().split_ascii_whitespace();
+            let mut relations = self.attribute(link, "rel").unwrap_or_default().split_ascii_whitespace();
             relations.any(|relation| relation.eq_ignore_ascii_case("canonical"))
         };
-        self.named("link").find(is_canonical)?.attribute("href")
+        self.attribute(self.named("link").find(is_canonical)?, "href")
     }
 }
 
@@ -223,24 +220,20 @@ pub(crate) fn fragment_text(html: &str) -> String {
     squeeze(&Page::read(html).text)
 }
 
-/// An emitter that ignores errors in the page. The search for them would look at each character.
-struct WithoutErrors<E>(E);
-
-impl<E: Emitter> ForwardingEmitter for WithoutErrors<E> {
-    type Token = E::Token;
-
-    fn inner(&mut self) -> &mut impl Emitter<Token = Self::Token> {
-        &mut self.0
-    }
-
-    fn should_emit_errors(&mut self) -> bool {
-        false
-    }
+fn part<'t>(text: &'t str, part: &Part) -> &'t str {
+    &text[part.start as usize..part.end as usize]
 }
 
-/// Returns a name or a value. Its bytes are valid UTF-8 unless the tokenizer cut a character.
-fn word(bytes: &[u8]) -> Box<str> {
-    String::from_utf8_lossy(bytes).into()
+/// Returns the length of a text of a page. Bodies have at most some MiB.
+fn length(text: &str) -> u32 {
+    u32::try_from(text.len()).unwrap_or(u32::MAX)
+}
+
+/// Appends to a text. The bytes are valid UTF-8 unless the tokenizer cut a character.
+fn append(text: &mut String, bytes: &[u8]) -> Part {
+    let start = length(text);
+    text.push_str(&String::from_utf8_lossy(bytes));
+    start..length(text)
 }
 
 #[derive(Default)]
@@ -248,45 +241,64 @@ struct Reader {
     page: Page,
     /// The indices of the open elements.
     stack: Vec<usize>,
+    /// The name of the start tag that is being read.
+    tag: Option<Part>,
     /// Whether the last element is a raw one, such as a script, and is being read.
     is_raw: bool,
 }
 
 impl Reader {
-    fn start(&mut self, tag: &StartTag<()>) {
-        let name = word(&tag.name);
+    /// Reads the next part of the page.
+    fn read(&mut self, event: &CallbackEvent<'_>) {
+        let Page { text, raw, words, elements, attributes, .. } = &mut self.page;
+        match event {
+            CallbackEvent::OpenStartTag { name } => self.tag = Some(append(words, name)),
+            // An end tag has none.
+            CallbackEvent::AttributeName { name } if self.tag.is_some() => {
+                attributes.push([append(words, name), 0..0]);
+            }
+            CallbackEvent::AttributeValue { value } if self.tag.is_some() => {
+                if let Some([_, last]) = attributes.last_mut() {
+                    *last = append(words, value);
+                }
+            }
+            CallbackEvent::CloseStartTag { self_closing } => self.start(*self_closing),
+            CallbackEvent::EndTag { name } => self.end(&String::from_utf8_lossy(name)),
+            CallbackEvent::String { value } => match elements.last_mut().filter(|_| self.is_raw) {
+                None => drop(append(text, value)),
+                Some(element) => element.text.end = append(raw, value).end,
+            },
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, is_self_closing: bool) {
+        let Some(name_part) = self.tag.take() else { return };
+        let name = part(&self.page.words, &name_part).to_owned();
         self.imply_ends(&name);
         if !is_inline(&name) {
             self.separate();
         }
+        let page = &mut self.page;
         let parent = self.stack.last().copied();
-        let is_in_foreign = parent.is_some_and(|parent| self.page.elements[parent].is_foreign);
-        let is_foreign = is_in_foreign || matches!(&*name, "svg" | "math");
+        let is_foreign =
+            parent.is_some_and(|parent| page.elements[parent].is_foreign) || matches!(&*name, "svg" | "math");
         self.is_raw = is_raw(&name) && !is_foreign;
-        let start = if self.is_raw { self.page.raw.len() } else { self.page.text.len() };
-        let is_closed = is_void(&name) || self.is_raw || (tag.self_closing && is_foreign);
+        let start = length(if self.is_raw { &page.raw } else { &page.text });
+        let is_closed = is_void(&name) || self.is_raw || (is_self_closing && is_foreign);
         if !is_closed && self.stack.len() < MAX_DEPTH {
-            self.stack.push(self.page.elements.len());
+            self.stack.push(page.elements.len());
         }
-        let attributes = tag.attributes.iter().map(|(name, value)| (word(name), word(value)));
-        self.page.elements.push(Element {
-            name,
-            attributes: attributes.collect(),
-            parent,
+        let first = page.elements.last().map_or(0, |last| last.attributes.end);
+        let all = u32::try_from(page.attributes.len()).unwrap_or(u32::MAX);
+        page.elements.push(Element {
+            name: name_part,
+            attributes: first..all,
+            parent: parent.and_then(|parent| parent.try_into().ok()),
             text: start..start,
             is_raw: self.is_raw,
             is_foreign,
         });
-    }
-
-    fn text(&mut self, text: &str) {
-        match self.page.elements.last_mut().filter(|_| self.is_raw) {
-            None => self.page.text.push_str(text),
-            Some(element) => {
-                self.page.raw.push_str(text);
-                element.text.end = self.page.raw.len();
-            }
-        }
     }
 
     fn imply_ends(&mut self, name: &str) {
@@ -294,7 +306,7 @@ impl Reader {
         let open = self.stack.iter().enumerate().rev().take(IMPLIED_REACH).take_while(|_| !ended.is_empty());
         let mut outermost = None;
         for (index, element) in open {
-            let open = &*self.page.elements[*element].name;
+            let open = part(&self.page.words, &self.page.elements[*element].name);
             if ended.contains(&open) {
                 outermost = Some(index);
             } else if stops.contains(&open) {
@@ -308,22 +320,22 @@ impl Reader {
 
     /// Handles an end tag. `name` is in lower case.
     fn end(&mut self, name: &str) {
-        let is_open = |index: &usize| *self.page.elements[*index].name == *name;
-        if std::mem::take(&mut self.is_raw) {
-            return;
-        }
-        if let Some(index) = self.stack.iter().rposition(is_open) {
+        let Page { words, elements, .. } = &self.page;
+        let is_open = |index: &usize| part(words, &elements[*index].name) == name;
+        let last = self.stack.iter().rposition(is_open).filter(|_| !self.is_raw);
+        self.is_raw = false;
+        if let Some(index) = last {
             self.close_to(index);
         }
     }
 
     /// Closes the open element at `index` of the stack and all those above it.
     fn close_to(&mut self, index: usize) {
-        let (mut separates, end) = (false, self.page.text.len());
+        let Page { text, words, elements, .. } = &mut self.page;
+        let mut separates = false;
         for index in self.stack.drain(index..) {
-            let element = &mut self.page.elements[index];
-            separates |= !is_inline(&element.name);
-            element.text.end = end;
+            separates |= !is_inline(part(words, &elements[index].name));
+            elements[index].text.end = length(text);
         }
         if separates {
             self.separate();
@@ -342,14 +354,12 @@ impl Reader {
         self.close_to(0);
         // Nothing follows the last element, so that its text counts as incomplete on a cut page.
         self.page.text.truncate(end);
-        let title = self.page.named("title").find(|title| !title.is_foreign);
-        self.page.title = title.map(|title| self.page.text_of(title));
         self.page
     }
 }
 
 /// Returns whether an element has no end tag.
-fn is_void(name: &str) -> bool {
+pub(crate) fn is_void(name: &str) -> bool {
     const VOID: [&str; 14] = [
         "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
         "track", "wbr",
@@ -358,7 +368,7 @@ fn is_void(name: &str) -> bool {
 }
 
 /// Returns whether the content of an element is not part of the page's text.
-fn is_raw(name: &str) -> bool {
+pub(crate) fn is_raw(name: &str) -> bool {
     matches!(name, "script" | "style" | "noscript" | "iframe" | "xmp" | "noembed" | "noframe")
 }
 

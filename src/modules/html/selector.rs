@@ -10,18 +10,13 @@ use crate::modules::text::truncate;
 /// The supported selectors, for error messages.
 const ALLOWED: &str =
     "compound selectors such as `tag#id.class[attribute^=\"value\"]`, joined by a space, listed by `,`";
-/// The characters of a name.
-const NAME: &str = r"[-\w[^\x00-\x7f]]+";
-/// A test of an attribute: `#id`, `.class`, `[name]` or `[name="value"]`.
-const TEST: &str = r#"(?:#(?<id>NAME)|\.(?<class>NAME)|\[\s*(?<name>NAME)\s*(?:(?<operator>[~^*]?=)\s*(?:"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<bare>NAME))\s*)?\])"#;
+/// The pieces of a selector: what joins two compounds, and what a compound consists of. `NAME` stands for a name.
+const PIECE: &str = r#"(?<list>\s*,\s*)|(?<space>\s+)|(?<tag>\*|NAME)|#(?<id>NAME)|\.(?<class>NAME)|\[\s*(?<name>NAME)\s*(?:(?<operator>[~^*]?=)\s*(?:"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<bare>NAME))\s*)?\]"#;
 
-static TESTS: LazyLock<Regex> = LazyLock::new(|| pattern(TEST));
-static COMPOUND: LazyLock<Regex> = LazyLock::new(|| pattern(&format!(r"^(?:\*|NAME)?{TEST}*")));
-
-fn pattern(text: &str) -> Regex {
-    // The patterns are constant, and the tests compile each of them.
-    Regex::new(&text.replace("NAME", NAME)).expect("a valid pattern")
-}
+static PIECES: LazyLock<Regex> = LazyLock::new(|| {
+    // The pattern is constant, and the tests compile it.
+    Regex::new(&PIECE.replace("NAME", r"[-\w[^\x00-\x7f]]+")).expect("a valid pattern")
+});
 
 /// A CSS selector of an entry: alternatives, each of which is a list of compounds from the outermost to the innermost.
 #[derive(Debug, Clone, Default)]
@@ -59,23 +54,33 @@ entry_text!(Selector, Selector::parse);
 impl Selector {
     /// Parses the text of a selector.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let (mut rest, mut compounds, mut alternatives) = (text.trim(), Vec::new(), Vec::new());
-        loop {
-            let found = COMPOUND.find(rest).map(|found| found.as_str()).filter(|found| !found.is_empty());
-            let found = found.ok_or_else(|| unsupported(text, rest))?;
-            compounds.push(Compound::read(found));
-            let after = &rest[found.len()..];
-            rest = after.trim_start();
-            if let Some(next) = rest.strip_prefix(',') {
+        let (trimmed, mut at) = (text.trim(), 0);
+        let (mut alternatives, mut compounds, mut compound) = (Vec::new(), Vec::new(), None::<Compound>);
+        for found in PIECES.captures_iter(trimmed) {
+            let (piece, tag) = (found.get_match(), found.name("tag").map(|tag| tag.as_str()));
+            let is_list = found.name("list").is_some();
+            let joins = is_list || found.name("space").is_some();
+            // A compound begins with its tag, and nothing is joined without one before it.
+            let is_allowed = if compound.is_some() { tag.is_none() } else { !joins };
+            if piece.start() > at || !is_allowed {
+                break;
+            }
+            at = piece.end();
+            if !joins {
+                compound.get_or_insert_default().add(tag, &found);
+                continue;
+            }
+            compounds.extend(compound.take());
+            if is_list {
                 alternatives.push(std::mem::take(&mut compounds));
-                rest = next.trim_start();
-            } else if rest.is_empty() {
-                alternatives.push(compounds);
-                return Ok(Self { text: text.to_owned(), alternatives });
-            } else if rest.len() == after.len() {
-                return Err(unsupported(text, rest));
             }
         }
+        let Some(last) = compound.filter(|_| at == trimmed.len()) else {
+            return Err(unsupported(text, &trimmed[at..]));
+        };
+        compounds.push(last);
+        alternatives.push(compounds);
+        Ok(Self { text: text.to_owned(), alternatives })
     }
 
     /// Returns the text as it was written.
@@ -99,10 +104,12 @@ fn unsupported(text: &str, rest: &str) -> String {
 }
 
 impl Compound {
-    fn read(text: &str) -> Self {
-        let (tag, tests) = text.split_at(text.find(['#', '.', '[']).unwrap_or(text.len()));
-        let tag = Some(tag).filter(|tag| !matches!(*tag, "" | "*")).map(str::to_ascii_lowercase);
-        Self { tag, tests: TESTS.captures_iter(tests).map(|found| AttributeTest::read(&found)).collect() }
+    /// Adds the tag that was found, or else the test of an attribute.
+    fn add(&mut self, tag: Option<&str>, found: &Captures<'_>) {
+        match tag {
+            Some(tag) => self.tag = Some(tag.to_ascii_lowercase()).filter(|tag| tag != "*"),
+            None => self.tests.push(AttributeTest::read(found)),
+        }
     }
 
     /// Returns whether the compound matches an element. `attribute` returns the value of an attribute by its
@@ -116,26 +123,18 @@ impl Compound {
 impl AttributeTest {
     fn read(found: &Captures<'_>) -> Self {
         let group = |name: &str| found.name(name).map(|group| group.as_str());
-        let test = |name: &str, operator, value: &str| Self {
-            name: name.to_ascii_lowercase(),
-            operator,
-            value: value.to_owned(),
+        let value = ["double", "single", "bare"].into_iter().find_map(group).unwrap_or_default();
+        let (name, operator, value) = match (group("id"), group("class"), group("operator")) {
+            (Some(id), ..) => ("id", Operator::Equals, id),
+            (_, Some(class), _) => ("class", Operator::Word, class),
+            (.., None) => ("", Operator::Present, ""),
+            (.., Some("=")) => ("", Operator::Equals, value),
+            (.., Some("~=")) => ("", Operator::Word, value),
+            (.., Some("^=")) => ("", Operator::Prefix, value),
+            (.., Some(_)) => ("", Operator::Substring, value),
         };
-        if let Some(id) = group("id") {
-            return test("id", Operator::Equals, id);
-        }
-        if let Some(class) = group("class") {
-            return test("class", Operator::Word, class);
-        }
-        let operator = match group("operator") {
-            None => Operator::Present,
-            Some("=") => Operator::Equals,
-            Some("~=") => Operator::Word,
-            Some("^=") => Operator::Prefix,
-            Some(_) => Operator::Substring,
-        };
-        let value = ["double", "single", "bare"].into_iter().find_map(group);
-        test(group("name").unwrap_or_default(), operator, value.unwrap_or_default())
+        let name = group("name").unwrap_or(name).to_ascii_lowercase();
+        Self { name, operator, value: value.to_owned() }
     }
 
     pub(crate) fn holds(&self, actual: &str) -> bool {

@@ -239,14 +239,14 @@ fn elements<'a>(answer: &'a Answer<'_>, select: &str) -> Vec<&'a Element> {
 
 /// Returns the classes and identifiers of a page as selectors, each with the text of its element.
 fn names(answer: &Answer<'_>) -> Vec<(String, String)> {
-    let mut found: Vec<(String, String)> = Vec::new();
+    let (page, mut found) = (answer.page(), Vec::<(String, String)>::new());
     for (select, attribute) in NAMES {
         for element in elements(answer, select) {
-            let names = element.attribute(attribute).unwrap_or_default().split_whitespace();
+            let names = page.attribute(element, attribute).unwrap_or_default().split_whitespace();
             for name in names.filter(|name| is_plain(name) && !name.contains(':')) {
                 let select = format!("{}{name}", if attribute == "class" { '.' } else { '#' });
                 if found.len() < MAX_VALUES && found.iter().all(|(known, _)| *known != select) {
-                    found.push((select, answer.page().text_of(element)));
+                    found.push((select, page.value(element, None).unwrap_or_default()));
                 }
             }
         }
@@ -273,7 +273,7 @@ fn of_profile(answer: &Answer<'_>, name: &str, is_compared: bool) -> Candidates 
     let mut found = vec![(14, json!({"shows_query": true}))];
     for (select, attribute) in METAS {
         for meta in elements(answer, select) {
-            let value = |name| meta.attribute(name);
+            let value = |name| answer.page().attribute(meta, name);
             let (Some(key), Some(content)) = (value(attribute), value("content")) else { continue };
             let select = format!("meta[{attribute}=\"{key}\"]");
             if is_plain(key) && shows_name(content, name) {
@@ -308,7 +308,7 @@ fn of_missing_page(answer: &Answer<'_>, name: &str) -> Candidates {
     let names = names(answer).into_iter().map(|(select, _)| select);
     let names = names.filter(|select| names_missing(select));
     let mut found: Candidates = names.map(|select| (26, json!({ "css": [select] }))).collect();
-    let title = squeeze(answer.page().title.as_deref().unwrap_or_default());
+    let title = squeeze(&answer.page().title().unwrap_or_default());
     if says_missing(&title) && title.chars().count() <= *TEXT_CHARS.end() {
         found.push((30, json!({"title_is": template(&title)})));
     }

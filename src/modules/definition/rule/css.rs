@@ -55,12 +55,12 @@ impl CssCondition {
         self.matches.as_ref().map(Pattern::template)
     }
 
-    /// Returns whether the rule holds on the page. On a page that was cut off, or has more elements than are kept, no
-    /// element can be proved to be missing.
+    /// Returns whether the rule holds on the page. On a page that was cut off, no element can be proved to be
+    /// missing.
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         let mut elements = answer.page().select(&self.select).into_iter();
         let is_found = elements.any(|element| self.fits(answer, element, values));
-        if self.exists { is_found } else { !is_found && !answer.is_cut() && !answer.page().is_full }
+        if self.exists { is_found } else { !is_found && !answer.is_cut() }
     }
 
     /// Returns the description for people.
@@ -83,11 +83,8 @@ impl CssCondition {
         if self.attribute.is_none() && self.matches.is_none() && self.equals_query.is_none() {
             return true;
         }
-        let text = match &self.attribute {
-            Some(name) => element.attribute(&name.to_ascii_lowercase()).map(str::to_owned),
-            None => Some(answer.page().text_of(element)),
-        };
-        let Some(text) = text else { return false };
+        let attribute = self.attribute.as_ref().map(|name| name.to_ascii_lowercase());
+        let Some(text) = answer.page().value(element, attribute.as_deref()) else { return false };
         let is_cut = self.attribute.is_none() && answer.is_cut() && answer.page().is_last(element);
         let matches = self.matches.as_ref().is_none_or(|pattern| pattern.is_found_in(&text, is_cut, values));
         let trimmed = text.trim();

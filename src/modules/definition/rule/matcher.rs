@@ -202,14 +202,15 @@ impl Matcher {
 
     /// Returns whether the visible text of the page has every text.
     fn shown_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
-        let shown = self.cased(answer.visible());
+        let text = answer.page().visible_text();
+        let shown = self.cased(&text);
         self.text.iter().all(|text| self.wanted(text, values).is_some_and(|wanted| shown.contains(&wanted)))
     }
 
     /// Returns whether the title is as it must be. A title that was cut off does not meet any condition.
     fn title_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
-        let Some(title) = &answer.page().title else { return false };
-        let shown = self.cased(title);
+        let Some(title) = answer.page().title() else { return false };
+        let shown = self.cased(&title);
         let wanted = |template| self.wanted(template, values);
         self.title.as_ref().is_none_or(|it| wanted(it).is_some_and(|wanted| shown.contains(&wanted)))
             && self.title_is.as_ref().is_none_or(|it| wanted(it).is_some_and(|wanted| *shown == wanted))
@@ -356,11 +357,11 @@ impl Matcher {
 /// ignored, since its last word may be incomplete.
 fn shows_name(answer: &Answer<'_>, name: &str) -> bool {
     let page = answer.page();
+    let title = page.title().filter(|_| !answer.is_cut());
     let metas = METAS.iter().flat_map(|meta| page.metas(meta));
-    let title = page.title.as_deref().filter(|_| !answer.is_cut());
     let shows = |text: &str| {
         let mut decoded = form_urlencoded::parse(text.as_bytes());
         holds_name(text, name) || decoded.any(|(one, two)| holds_name(&one, name) || holds_name(&two, name))
     };
-    page.canonical().into_iter().chain(metas).chain(title).any(shows)
+    page.canonical().into_iter().chain(metas).chain(title.as_deref()).any(shows)
 }
