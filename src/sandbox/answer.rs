@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ureq::http::{HeaderName, HeaderValue};
+use ureq::http::HeaderValue;
 use url::Url;
 
 use crate::modules::definition::Method;
@@ -19,11 +19,10 @@ pub(super) fn is_sendable(answer: &Response) -> bool {
     let is_bodiless = matches!(answer.status, 204 | 304);
     (200..=599).contains(&answer.status)
         && (!is_bodiless || answer.body.is_empty())
-        && answer.headers.iter().all(|(name, value)| {
-            HeaderName::from_bytes(name.as_bytes()).is_ok()
-                && HeaderValue::from_str(value).is_ok()
-                && value.trim() == value
-        })
+        && answer
+            .headers
+            .iter()
+            .all(|(_, value)| HeaderValue::from_str(value).is_ok() && value.trim() == value)
 }
 
 /// Returns the answer as a client that reads at most `limit` bytes of the body gets it.
@@ -57,34 +56,12 @@ pub(super) fn sent(
     Ok(answer)
 }
 
-/// Waits for an answer that comes after `delay`, or never.
+/// Waits for an answer that comes after `delay`.
 ///
 /// # Errors
 /// Returns an error at the deadline if the answer comes later.
-pub(super) fn wait(delay: Option<Duration>, deadline: Instant) -> Result<(), ProbeError> {
+pub(super) fn wait(delay: Duration, deadline: Instant) -> Result<(), ProbeError> {
     let left = deadline.saturating_duration_since(Instant::now());
-    std::thread::sleep(delay.map_or(left, |delay| delay.min(left)));
-    if delay.is_some_and(|delay| delay <= left) { Ok(()) } else { Err(ProbeError::Timeout(Phase::FirstByte)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_answer_that_http_would_change_is_not_sendable() {
-        let url = Url::parse("https://example.org/").unwrap();
-        for (status, body, name, value, is_kept) in [
-            (200, "x", "a", "b", true),
-            (150, "", "a", "b", false),
-            (204, "x", "a", "b", false),
-            (200, "", "a", "a\r\nB: b", false),
-            (200, "", "a", " a", false),
-            (200, "", "a b", "a", false),
-        ] {
-            let mut answer = answer(&url, status, "text/plain", body);
-            answer.headers.push((name.to_owned(), value.to_owned()));
-            assert_eq!(is_sendable(&answer), is_kept, "{status} {name}: {value:?}");
-        }
-    }
+    std::thread::sleep(delay.min(left));
+    if delay <= left { Ok(()) } else { Err(ProbeError::Timeout(Phase::FirstByte)) }
 }

@@ -24,28 +24,27 @@ pub(super) fn reaction(
         SiteBehavior::Reset => return Some(Err(ProbeError::Connect("the site reset the connection".into()))),
         SiteBehavior::Blocked => challenge(url, dice),
         SiteBehavior::RateLimited => {
-            with(page(url, 429, "Too Many Requests", "You are asking too often."), &[("retry-after", "30")])
+            page(url, 429, "Too Many Requests", "You are asking too often.", &[("retry-after", "30")])
         }
-        SiteBehavior::Broken => page(url, 500, "Internal Server Error", "Something went wrong on our side."),
+        SiteBehavior::Broken => {
+            page(url, 500, "Internal Server Error", "Something went wrong on our side.", &[])
+        }
         SiteBehavior::Empty => Response { headers: Vec::new(), ..answer(url, 200, "", "") },
         SiteBehavior::LoginPage if request.max_redirects == 0 => {
-            with(page(url, 302, "Found", "Please sign in."), &[("location", LOGIN)])
+            page(url, 302, "Found", "Please sign in.", &[("location", LOGIN)])
         }
         SiteBehavior::LoginPage => login(&url.join(LOGIN).unwrap_or_else(|_| url.clone())),
     }))
 }
 
-fn page(url: &Url, status: u16, title: &str, text: &str) -> Response {
+fn page(url: &Url, status: u16, title: &str, text: &str, headers: &[(&str, &str)]) -> Response {
     let body = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<title>{title}</title>\n</head>\n<body>\n<h1>{title}</h1>\n\
          <p>{text}</p>\n</body>\n</html>\n"
     );
-    answer(url, status, "text/html; charset=utf-8", body)
-}
-
-fn with(mut answer: Response, headers: &[(&str, &str)]) -> Response {
-    answer.headers.extend(headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-    answer
+    let mut page = answer(url, status, "text/html; charset=utf-8", body);
+    page.headers.extend(headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    page
 }
 
 /// Returns a challenge page like those of a large content delivery network.
@@ -55,16 +54,11 @@ fn challenge(url: &Url, dice: u64) -> Response {
                 <script src=\"/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1\"></script>";
     let ray = format!("{dice:016x}-LIS");
     let headers = [("server", "cloudflare"), ("cf-mitigated", "challenge"), ("cf-ray", &ray)];
-    with(page(url, status, "Just a moment...", text), &headers)
+    page(url, status, "Just a moment...", text, &headers)
 }
 
 fn login(url: &Url) -> Response {
     let form = "<form action=\"/login\" method=\"post\"><input type=\"text\" name=\"user\">\
                 <input type=\"password\" name=\"password\"><button>Log in</button></form>";
-    page(url, 200, "Log in", form)
-}
-
-/// Returns the page of a site for which no answer can be made from the module's rules.
-pub(super) fn unplayable(url: &Url) -> Response {
-    page(url, 501, "Not Implemented", "The simulated web cannot simulate this site.")
+    page(url, 200, "Log in", form, &[])
 }

@@ -102,16 +102,15 @@ impl Prober for Sandbox {
         let (control, probe) = (trace.control, trace.probe);
         let question = Question { entry, query: query.normal(), control, probe };
         let behavior = self.options.behavior(question);
-        let is_silent = behavior == SiteBehavior::Silent;
-        wait((!is_silent).then(|| self.options.delay(question, behavior)), deadline)?;
+        wait(self.options.delay(question, behavior), deadline)?;
         if let Some(reaction) = faults::reaction(behavior, request, self.options.dice(entry)) {
             return sent(reaction?, request, jar);
         }
         let exists = behavior == SiteBehavior::SaysYes || self.options.exists(question);
         let aim = if exists { Outcome::Hit } else { Outcome::Miss };
         // `Sandbox::problems` reports the cause of a missing answer.
-        let answer = site.answer(aim, &query, probe, url).unwrap_or_else(|| faults::unplayable(url));
-        sent(answer, request, jar)
+        let unplayable = || ProbeError::Protocol("the simulated web cannot simulate this site".into());
+        sent(site.answer(aim, &query, probe, url).ok_or_else(unplayable)?, request, jar)
     }
 }
 

@@ -94,7 +94,7 @@ pub(super) struct PeoplePage {
 
 /// Returns whether there is an account of that name on the module's site. Returns `None` for a name of no group.
 pub(super) fn exists(entry: &Entry, query: &str) -> Option<bool> {
-    group(entry.search_type, query).map(|group| PeoplePage::in_group(group, entry, query).is_some())
+    group(entry.search_type, query).map(|_| PeoplePage::of(entry, query).is_some())
 }
 
 fn group(search_type: SearchType, query: &str) -> Option<&'static Group> {
@@ -129,34 +129,30 @@ impl PeoplePage {
     /// Returns what the module's answer says, or `None` if the query, in its normal form, is the name of no group or
     /// there is no account of that name.
     pub(super) fn of(entry: &Entry, query: &str) -> Option<Self> {
-        Self::in_group(group(entry.search_type, query)?, entry, query)
-    }
-
-    fn in_group(group: &Group, entry: &Entry, query: &str) -> Option<Self> {
+        let group = group(entry.search_type, query)?;
         let is = |name: &str| name.eq_ignore_ascii_case(query);
-        match entry.search_type {
+        Some(match entry.search_type {
             SearchType::Username => {
                 let account = group.at(&entry.id).filter(|account| is(&account.username))?;
-                Some(Self::of_account(group, account, entry))
+                Self::of_account(group, account, entry)
             }
             SearchType::Email => {
                 let module = PEOPLE.mail_modules.get(&entry.id)?;
                 let mailbox = group.mailboxes.iter().find(|mailbox| is(&mailbox.name))?;
-                let account = mailbox.accounts.contains(module).then(|| group.at(module))??;
+                let account = group.at(module).filter(|_| mailbox.accounts.contains(module))?;
                 let mut page = Self::of_account(group, account, entry);
                 // A module that lists the accounts of an address finds this one.
                 if page.listed.is_empty() {
-                    page.listed = vec![account.named()];
+                    page.listed.push(account.named());
                 }
-                Some(page)
+                page
             }
             SearchType::Domain => {
                 let site = group.sites.iter().find(|site| is(&site.name) && entry.id == FRONT_PAGE)?;
-                let listed = group.named(&site.accounts);
                 let metadata = [("bio", vec![format!("The site {}", site.name)])].into();
-                Some(Self { metadata, own: None, listed })
+                Self { metadata, own: None, listed: group.named(&site.accounts) }
             }
-        }
+        })
     }
 
     fn of_account(group: &Group, account: &Account, entry: &Entry) -> Self {

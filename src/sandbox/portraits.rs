@@ -41,37 +41,3 @@ pub(super) fn answer(seed: u64, url: &Url) -> Option<Response> {
     let picture = Pixels::drawn(SIDE, SIDE, |column, row| colours[field(column, row)]);
     Some(answer::answer(url, 200, "image/png", picture.to_png().ok()?))
 }
-
-#[cfg(test)]
-mod tests {
-    use std::time::{Duration, Instant};
-
-    use super::*;
-    use crate::runs::pictures::picture::Picture;
-
-    #[test]
-    fn each_person_has_a_picture_that_nobody_else_has() {
-        let drawn = |seed: u64, person: &str| {
-            let url = Url::parse(&format!("https://media.example.net/people/{person}.png")).unwrap();
-            let file = answer(seed, &url).unwrap().body;
-            Picture::decode(&file, Instant::now() + Duration::from_secs(60)).unwrap().avatar
-        };
-        let people = ["ana-rivera", "ben-rivera", "ana-weber", "hugo-novak"].map(|person| drawn(1, person));
-        assert_eq!(people[0], drawn(1, "ana-rivera"));
-        assert_eq!(drawn(1, "default").likeness, None);
-        assert_ne!(people[0].sha256, drawn(2, "ana-rivera").sha256);
-        for (at, one) in people.iter().enumerate() {
-            for other in &people[..at] {
-                assert!(!one.likeness.unwrap().is_near(other.likeness.unwrap()));
-            }
-        }
-    }
-
-    #[test]
-    fn other_addresses_have_no_picture() {
-        assert_eq!(address("Ana", "Rivera"), "https://media.example.net/people/ana-rivera.png");
-        for other in ["https://media.example.net/alice/links0", "https://example.org/people/ana-rivera.png"] {
-            assert!(answer(1, &Url::parse(other).unwrap()).is_none(), "{other}");
-        }
-    }
-}

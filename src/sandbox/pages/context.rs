@@ -62,24 +62,23 @@ impl<'a> Context<'a> {
         if is_line(&first) { Some(first) } else { samples.find(is_line).or(Some(first)) }
     }
 
-    /// Returns a text like [`Context::sampled`] with one of the given texts in each group of the regex, as far as
-    /// it allows that. Group 0 is the whole match.
+    /// Returns a text like [`Context::sampled`] with the given text in each group of the regex, as far as it allows that.
+    /// Group 0 is the whole match.
     pub(super) fn sampled_with(
         &self,
         regex: &SearchRegex,
         index: usize,
-        groups: &[(usize, Vec<String>)],
+        groups: &[(usize, String)],
     ) -> Option<String> {
         let (mut text, regex) = (self.sampled(regex, index)?, regex.regex());
-        for (number, texts) in groups {
+        for (number, wanted) in groups {
             let range = regex.captures(&text).and_then(|found| Some(found.get(*number)?.range()));
             let Some(range) = range else { continue };
-            let changed = texts.iter().find_map(|wanted| {
-                let changed = format!("{}{wanted}{}", &text[..range.start], &text[range.end..]);
-                let found = regex.captures(&changed)?.get(*number)?;
-                (found.as_str() == wanted).then(|| changed.clone())
-            });
-            text = changed.unwrap_or(text);
+            let changed = format!("{}{wanted}{}", &text[..range.start], &text[range.end..]);
+            let found = regex.captures(&changed).and_then(|found| found.get(*number));
+            if found.is_some_and(|found| found.as_str() == wanted) {
+                text = changed;
+            }
         }
         Some(text)
     }

@@ -1,11 +1,7 @@
 //! Renders HTML pages.
 
 use crate::modules::html::selector::{Compound, Operator, Selector};
-
-/// Elements without an end tag.
-const VOID: [&str; 8] = ["meta", "link", "img", "input", "br", "hr", "source", "base"];
-/// Elements whose text is not escaped.
-const RAW: [&str; 2] = ["script", "style"];
+use crate::modules::html::{is_raw, is_void};
 
 /// An element that a selector finds, with its attributes and content.
 #[derive(Debug, Clone, Default)]
@@ -30,18 +26,11 @@ impl Element {
 /// Returns the page with the elements, and with the unchanged lines at its end. Returns `None` if an element cannot be
 /// built for a selector.
 pub(super) fn page(elements: &[Element], lines: &[String]) -> Option<String> {
-    let mut out = String::from("<!DOCTYPE html>\n<html lang=\"en\">\n");
-    for element in elements {
-        out.push_str(&written(element)?);
-        out.push('\n');
-    }
-    for line in lines {
-        out.push_str(line);
-        out.push('\n');
-    }
+    let begin = ["<!DOCTYPE html>", "<html lang=\"en\">"].map(|line| Some(line.to_owned()));
+    let all = begin.into_iter().chain(elements.iter().map(written)).chain(lines.iter().cloned().map(Some));
     // There are no end tags, because a line may have opened an element that contains them. Pages without them are
     // common.
-    Some(out)
+    Some(all.collect::<Option<Vec<_>>>()?.join("\n") + "\n")
 }
 
 /// Returns the element inside the elements that its selector names. Of a list of selectors, the first one is used.
@@ -52,7 +41,7 @@ fn written(element: &Element) -> Option<String> {
     let inside = element.inside.iter().map(written);
     let inner = inside.collect::<Option<String>>()?;
     // `</script>` inside a script would end it.
-    let is_raw = is_one_of(last, &RAW);
+    let is_raw = is_raw(last.tag.as_deref().unwrap_or_default());
     let text = if is_raw { element.text.replace("</", "<\\/") } else { escape(&element.text) };
     let innermost = wrap(last, &element.attributes, &format!("{text}{inner}"));
     Some(outer.iter().rev().fold(innermost, |inner, compound| wrap(compound, &[], &inner)))
@@ -70,7 +59,7 @@ fn wrap(compound: &Compound, attributes: &[(String, String)], inner: &str) -> St
         out.push_str(&format!(" {name}=\"{}\"", escape(&attribute(compound, name, content))));
     }
     out.push('>');
-    if !is_one_of(compound, &VOID) {
+    if !is_void(tag) {
         out.push_str(&format!("{inner}</{tag}>"));
     }
     out
@@ -94,45 +83,6 @@ fn attribute(compound: &Compound, name: &str, content: Option<&str>) -> String {
     if value.is_empty() && content.is_none() { "sample".to_owned() } else { value }
 }
 
-fn is_one_of(compound: &Compound, tags: &[&str]) -> bool {
-    compound.tag.as_deref().is_some_and(|tag| tags.contains(&tag))
-}
-
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn html(selector: &str, attributes: &[(&str, &str)]) -> Option<String> {
-        let attributes = attributes.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let element = Element {
-            selector: selector.to_owned(),
-            attributes: attributes.collect(),
-            text: "x < y".to_owned(),
-            inside: vec![Element { selector: "img".to_owned(), ..Element::default() }],
-        };
-        written(&element)
-    }
-
-    #[test]
-    fn elements_are_placed_inside_the_elements_of_their_selector() {
-        let expected = "<main class=\"m\"><a href=\"/a&quot;b\" rel=\"me\">x &lt; y<img></a></main>";
-        assert_eq!(html("main.m a[rel=me]", &[("href", "/a\"b")]).as_deref(), Some(expected));
-        for (selector, attributes, begins) in [
-            ("div#x.card.big, p", &[][..], "<div class=\"card big\" id=\"x\">"),
-            (
-                "a[href^='https://x.org/']",
-                &[("href", "https://y.org/alice")],
-                "<a href=\"https://x.org/alice\">",
-            ),
-            ("[rel=me]", &[("rel", "else")], "<div rel=\"me\">"),
-            ("[data-x]", &[], "<div data-x=\"sample\">"),
-        ] {
-            assert!(html(selector, attributes).unwrap().starts_with(begins), "{selector}");
-        }
-        assert_eq!(html("a:hover", &[]), None);
-    }
 }

@@ -39,8 +39,7 @@ pub(super) fn forms(context: &Context<'_>, probe: usize, matcher: &Matcher) -> V
         // A browser always returns an HTML document.
         _ if asked.via == Via::Browser => Some(Form::Html),
         _ if !matcher.json.is_empty() => Some(Form::Json),
-        _ if reads_page || matcher.shows_query => Some(Form::Html),
-        _ if !matcher.css.is_empty() => Some(Form::Html),
+        _ if reads_page || matcher.shows_query || !matcher.css.is_empty() => Some(Form::Html),
         _ => None,
     };
     if let Some(form) = wanted {
@@ -115,19 +114,14 @@ fn element(context: &Context<'_>, condition: &CssCondition) -> Option<Element> {
 
 /// Returns the texts that must be in the body.
 fn texts(context: &Context<'_>, matcher: &Matcher) -> Option<Vec<String>> {
-    let mut texts = Vec::new();
-    if let Some(pattern) = &matcher.regex {
-        texts.push(context.sampled(&context.regex(pattern)?, 0)?);
-    }
-    for word in &matcher.words {
-        texts.push(context.text(word)?);
-    }
-    if !matcher.any_word.is_empty() {
-        // If one of the texts is already part of another text, none needs to be added.
-        let any: Vec<String> = matcher.any_word.iter().filter_map(|word| context.text(word)).collect();
-        if !any.iter().any(|word| texts.iter().any(|text| text.contains(word.as_str()))) {
-            texts.push(any.into_iter().next()?);
-        }
+    let pattern = matcher.regex.iter().map(|pattern| context.sampled(&context.regex(pattern)?, 0));
+    let words = matcher.words.iter().map(|word| context.text(word));
+    let mut texts = pattern.chain(words).collect::<Option<Vec<String>>>()?;
+    // If one of the texts is already part of another text, none needs to be added.
+    let any: Vec<String> = matcher.any_word.iter().filter_map(|word| context.text(word)).collect();
+    let is_there = any.iter().any(|word| texts.iter().any(|text| text.contains(word.as_str())));
+    if !matcher.any_word.is_empty() && !is_there {
+        texts.push(any.into_iter().next()?);
     }
     Some(texts)
 }

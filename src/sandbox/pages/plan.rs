@@ -74,15 +74,10 @@ impl Plan {
         self.aim == Outcome::Miss && probe == self.at
     }
 
-    /// Returns the rule that the answer to this probe must fulfil.
-    fn matcher(&self, probe: usize) -> Matcher {
-        if probe == self.at { self.matcher.clone() } else { Matcher::default() }
-    }
-
     /// Returns the answer to a probe that was sent to `url`, or `None` if the plan has none.
     pub(super) fn answer(&self, context: &Context<'_>, probe: usize, url: &Url) -> Option<Response> {
         let entry = context.entry.probes.get(probe)?;
-        let matcher = self.matcher(probe);
+        let matcher = if probe == self.at { self.matcher.clone() } else { Matcher::default() };
         let shown = match (&matcher.final_url, saved_address(entry).filter(|_| !self.is_end(probe))) {
             (Some(own), _) => matcher::destination(context, &context.regex(own)?, url)?,
             (None, Some(saved)) => matcher::destination(context, saved, url)?,

@@ -75,10 +75,7 @@ impl Site {
         probe: usize,
         url: &Url,
     ) -> Option<Response> {
-        self.answer_by(self.plan(aim).ok()?, query, probe, url)
-    }
-
-    fn answer_by(self: &Arc<Self>, plan: &Plan, query: &Query, probe: usize, url: &Url) -> Option<Response> {
+        let plan = self.plan(aim).ok()?;
         plan.answer(&self.context(plan, query, probe), probe, url)
     }
 
@@ -199,7 +196,8 @@ struct Trial {
 
 impl Prober for Trial {
     fn send(&self, request: &Request, jar: &mut CookieJar, _: Instant) -> Result<Response, ProbeError> {
-        let answer = self.site.answer_by(&self.plan, &self.query, request.trace.probe, &request.url);
+        let (plan, probe) = (&self.plan, request.trace.probe);
+        let answer = plan.answer(&self.site.context(plan, &self.query, probe), probe, &request.url);
         sent(answer.ok_or(UNPLAYABLE)?, request, jar)
     }
 }

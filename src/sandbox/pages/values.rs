@@ -10,9 +10,7 @@ use super::html::Element;
 use super::json::{place, segments, text_at};
 use super::matcher;
 use super::sample::as_text;
-use crate::modules::definition::{
-    Extractor, FieldType, ListResult, LongExtractor, Reads, ResultType, Transform, field_type,
-};
+use crate::modules::definition::{Extractor, ListResult, LongExtractor, Reads, ResultType, Transform};
 use crate::modules::pattern::{Pattern, SearchRegex};
 use crate::sandbox::people::Named;
 
@@ -140,7 +138,7 @@ impl<'a> Reading<'a> {
             "title" => draft.add_element(Element::new("title", None, text())),
             "css" => draft.add_element(element_of(argument, text())),
             "regex" => {
-                let groups = [0, 1].map(|number| (number, self.texts(context, &value)));
+                let groups = [0, 1].map(|number| (number, text()));
                 let line = context.sampled_with(&SearchRegex::lazy(argument), self.index, &groups);
                 line.is_some_and(|line| draft.add_line(line))
             }
@@ -148,13 +146,6 @@ impl<'a> Reading<'a> {
             "cookie" => draft.add_header("set-cookie", &format!("{argument}={}; Path=/", text())),
             _ => false,
         })
-    }
-
-    /// Returns a value as texts, of which a regex may find one. A date has several forms.
-    fn texts(&self, context: &Context<'_>, value: &Value) -> Vec<String> {
-        let is_date = matches!(field_type(self.name), Some((FieldType::Date, _)));
-        let dates = context.sampler.dates(self.name, self.index).filter(|_| is_date);
-        std::iter::once(as_text(value)).chain(dates).collect()
     }
 
     /// Returns the value inside the elements that `each` and `where` select, and where it is in the JSON document.
@@ -197,9 +188,11 @@ impl<'a> Reading<'a> {
             if regex.regex().is_match(&as_text(&value)) {
                 return value;
             }
-            let texts = self.texts(context, &plain);
-            let found = texts.iter().find(|text| regex.regex().is_match(text)).cloned();
-            let made = found.or_else(|| context.sampled_with(regex, index, &[(1, texts)]));
+            let text = as_text(&plain);
+            let made = match regex.regex().is_match(&text) {
+                true => Some(text),
+                false => context.sampled_with(regex, index, &[(1, text)]),
+            };
             made.map_or_else(|| plain.clone(), Value::String)
         };
         let innermost_first = || self.levels.iter().rev();
@@ -261,11 +254,11 @@ fn add_element(
         }
         (_, Reads::Matches(pattern)) => {
             let groups = readings.iter().filter_map(|reading| match *reading.sources.first()? {
-                ("group", number) => Some((number.parse().ok()?, vec![text(reading)])),
-                ("value", _) => Some((1, vec![text(reading)])),
+                ("group", number) => Some((number.parse().ok()?, text(reading))),
+                ("value", _) => Some((1, text(reading))),
                 _ => None,
             });
-            let mut groups: Vec<(usize, Vec<String>)> = groups.collect();
+            let mut groups: Vec<(usize, String)> = groups.collect();
             // The last group comes first, because a replacement moves the text after it.
             groups.sort_by_key(|(number, _)| std::cmp::Reverse(*number));
             let line = context.sampled_with(&context.regex(pattern)?, index, &groups)?;
