@@ -233,7 +233,7 @@ impl<'c> ActiveCheck<'c> {
                 // Callers get the error of a name that does not resolve.
                 debug!("{}: not asked, its host has no public address", self.module.id());
             }
-            self.checker.local_faults.note(&error);
+            self.checker.note_local_fault(&error);
             Stop::Unanswered(error)
         })
     }
@@ -320,20 +320,19 @@ impl<'c> ActiveCheck<'c> {
                 let (outcome, reason, _) = denial.end();
                 failed(outcome, reason)
             }
-            Some(Stop::Unanswered(error)) => match error.of_last_hop() {
-                // The time for the answers has ended before the deadline of the check.
-                ProbeError::Timeout(_)
-                    if self.terms.answer_by < self.terms.deadline
-                        && self.terms.answer_by <= Instant::now() =>
-                {
-                    failed(Outcome::Timeout, Reason::LearntDeadline)
+            Some(Stop::Unanswered(error)) => {
+                // The time for the answers may end before the deadline of the check.
+                let Terms { answer_by, deadline, .. } = self.terms;
+                let is_early = answer_by < deadline && answer_by <= Instant::now();
+                match error.of_last_hop() {
+                    ProbeError::Timeout(_) if is_early => failed(Outcome::Timeout, Reason::LearntDeadline),
+                    ProbeError::Timeout(_) => failed(Outcome::Timeout, error.reason()),
+                    ProbeError::Unavailable(_) | ProbeError::Local(..) => {
+                        failed(Outcome::Skipped, error.reason())
+                    }
+                    _ => failed(Outcome::Error, error.reason()),
                 }
-                ProbeError::Timeout(_) => failed(Outcome::Timeout, error.reason()),
-                ProbeError::Unavailable(_) | ProbeError::Local(..) => {
-                    failed(Outcome::Skipped, error.reason())
-                }
-                _ => failed(Outcome::Error, error.reason()),
-            },
+            }
             Some(Stop::Unfilled(FillError::NoKey)) => failed(Outcome::Skipped, Reason::NeedsKey),
             Some(Stop::Unfilled(FillError::NoPart | FillError::Unfit))
                 if self.report.evidence.requests == 0 =>
@@ -362,7 +361,7 @@ impl<'c> ActiveCheck<'c> {
         let Some(_permit) = self.checker.permits.acquire(until) else {
             let why = "the memory for answers is used up";
             let error = ProbeError::Local(LocalFault::Resources, why.to_owned());
-            self.checker.local_faults.note(&error);
+            self.checker.note_local_fault(&error);
             return Err(error);
         };
         self.searches.allow_until(self.terms.deadline);

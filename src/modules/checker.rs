@@ -9,7 +9,9 @@ use parking_lot::{Condvar, Mutex};
 use super::control::Controls;
 use super::feed::Feeds;
 use super::keys::OperatorKeys;
-use super::probe::{LocalFault, ProbeError, Prober};
+use super::probe::{ProbeError, Prober};
+use super::reason::Reason;
+use crate::base::cache::{Bounds, Cache, Computed};
 
 /// The default limit on the memory for the parsed forms of all answers, in bytes.
 const DEFAULT_ANSWER_MEMORY: usize = 256 * 1024 * 1024;
@@ -52,23 +54,6 @@ impl Drop for Permit<'_> {
 /// The time after which a fault of this machine is logged again.
 const LOGGED_AGAIN: Duration = Duration::from_secs(60);
 
-/// The times at which each fault of this machine that prevents checks was logged last.
-#[derive(Debug, Default)]
-pub(super) struct LocalFaults(Mutex<[Option<Instant>; LocalFault::ALL.len()]>);
-
-impl LocalFaults {
-    /// Logs the error of a request, if it is a fault of this machine. Most errors are not.
-    pub(super) fn note(&self, error: &ProbeError) {
-        let ProbeError::Local(fault, why) = error else { return };
-        let logged_at = &mut self.0.lock()[*fault as usize];
-        if logged_at.is_none_or(|at| at.elapsed() >= LOGGED_AGAIN) {
-            *logged_at = Some(Instant::now());
-            let reason = fault.reason();
-            warn!("this machine cannot make all checks ({why}): their modules end as skipped, {reason}");
-        }
-    }
-}
-
 /// Runs checks. All check workers share it.
 pub struct Checker {
     /// The prober that sends the requests.
@@ -78,7 +63,8 @@ pub struct Checker {
     pub(super) controls: Controls,
     pub(crate) feeds: Feeds,
     pub(super) permits: Permits,
-    pub(super) local_faults: LocalFaults,
+    /// The faults of this machine that were logged lately.
+    logged: Cache<Reason, ()>,
 }
 
 impl Checker {
@@ -99,7 +85,7 @@ impl Checker {
             controls: Controls::new(control_ttl),
             feeds: Feeds::new(),
             permits: Permits::new(DEFAULT_ANSWER_MEMORY),
-            local_faults: LocalFaults::default(),
+            logged: Cache::new(Bounds { entries: 8, weight: 0 }),
         }
     }
 
@@ -107,6 +93,16 @@ impl Checker {
     #[must_use]
     pub fn with_answer_memory(self, bytes: usize) -> Self {
         Self { permits: Permits::new(bytes), ..self }
+    }
+
+    /// Logs the error of a request if it is a fault of this machine, which prevents checks. Most errors are not.
+    pub(super) fn note_local_fault(&self, error: &ProbeError) {
+        let ProbeError::Local(fault, why) = error else { return };
+        let reason = fault.reason();
+        self.logged.get_or_compute(&reason, Instant::now(), || {
+            warn!("this machine cannot make all checks ({why}): their modules end as skipped, {reason}");
+            Computed { value: (), ttl: LOGGED_AGAIN, weight: 0 }
+        });
     }
 
     /// Returns the operator's keys.

@@ -28,49 +28,43 @@ pub enum Strength {
 impl Strength {
     /// Returns the strength of a hit of the matcher `hit` in a module with the miss rules `misses`.
     pub(crate) fn of(hit: &Matcher, misses: &[Matcher]) -> Self {
-        let condition_kinds = hit.condition_kinds();
         let miss =
             |fits: fn(&ConditionKinds) -> bool| misses.iter().any(|rule| fits(&rule.condition_kinds()));
-        if condition_kinds.echo_in_json {
-            Self::EchoInJson
-        } else if condition_kinds.echo_in_text {
-            Self::EchoInText
-        } else if condition_kinds.json {
-            if condition_kinds.absence || miss(|it| it.json || it.marker || it.absence) {
-                Self::BothMembers
-            } else {
-                Self::Member
+        match hit.condition_kinds() {
+            ConditionKinds { echo_in_json: true, .. } => Self::EchoInJson,
+            ConditionKinds { echo_in_text: true, .. } => Self::EchoInText,
+            ConditionKinds { json: true, absence, .. } => {
+                let is_told_apart = absence || miss(|it| it.json || it.marker || it.absence);
+                if is_told_apart { Self::BothMembers } else { Self::Member }
             }
-        } else if condition_kinds.marker {
-            if condition_kinds.absence || miss(|it| it.marker) { Self::BothMarkers } else { Self::Marker }
-        } else if condition_kinds.absence {
+            ConditionKinds { marker: true, absence, .. } => {
+                if absence || miss(|it| it.marker) {
+                    Self::BothMarkers
+                } else {
+                    Self::Marker
+                }
+            }
             // A condition such as "the page does not say that nothing was found" is at most a marker of the miss.
-            Self::Marker
-        } else {
-            Self::Status
+            ConditionKinds { absence: true, .. } => Self::Marker,
+            _ => Self::Status,
         }
     }
 
     /// Returns the word for people who list modules.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Status => "status",
-            Self::Marker | Self::Member => "one_marker",
-            Self::BothMarkers | Self::BothMembers => "both_markers",
-            Self::EchoInText => "page_echo",
-            Self::EchoInJson => "api_echo",
-        }
+        self.word_and_confidence().0
     }
 
-    fn base(self) -> f64 {
+    /// Returns the word, and the confidence of a hit without a control check.
+    fn word_and_confidence(self) -> (&'static str, f64) {
         match self {
-            Self::Status => 0.50,
-            Self::Marker => 0.66,
-            Self::Member => 0.72,
-            Self::BothMarkers => 0.78,
-            Self::BothMembers => 0.82,
-            Self::EchoInText => 0.86,
-            Self::EchoInJson => 0.90,
+            Self::Status => ("status", 0.50),
+            Self::Marker => ("one_marker", 0.66),
+            Self::Member => ("one_marker", 0.72),
+            Self::BothMarkers => ("both_markers", 0.78),
+            Self::BothMembers => ("both_markers", 0.82),
+            Self::EchoInText => ("page_echo", 0.86),
+            Self::EchoInJson => ("api_echo", 0.90),
         }
     }
 }
@@ -83,7 +77,7 @@ pub(crate) fn confidence(strength: Strength, control: Option<ControlVerdict>) ->
         Some(ControlVerdict::Passed) => 0.08,
         Some(_) => -0.15,
     };
-    ((strength.base() + shift) * 100.0).round() / 100.0
+    ((strength.word_and_confidence().1 + shift) * 100.0).round() / 100.0
 }
 
 impl Module {

@@ -65,31 +65,3 @@ fn murmur3(bytes: &[u8]) -> u32 {
 fn scramble(block: u32) -> u32 {
     block.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn murmur3_equals_the_reference_implementation() {
-        for (text, want) in [
-            ("", 0),
-            ("a", 0x3c25_69b2),
-            ("abc", 0xb3dd_93fa),
-            ("hello", 0x248b_fa47),
-            ("hello, world", 0x149b_bb7f),
-            ("The quick brown fox jumps over the lazy dog", 0x2e4f_f723_u32),
-        ] {
-            assert_eq!(murmur3(text.as_bytes()), want, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_favicon_hash_uses_base64_with_line_breaks() {
-        assert_eq!(favicon_hash(b""), 0);
-        // 57 bytes fill one line of 76 characters.
-        let line = STANDARD.encode([7u8; 57]);
-        assert_eq!(favicon_hash(&[7; 57]), murmur3(format!("{line}\n").as_bytes()).cast_signed());
-        assert_eq!(favicon_hash(&[7; 58]), murmur3(format!("{line}\nBw==\n").as_bytes()).cast_signed());
-    }
-}

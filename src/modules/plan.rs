@@ -74,19 +74,6 @@ impl Probe {
         }
         Ok(Some(("application/x-www-form-urlencoded".into(), body.finish().into_bytes())))
     }
-
-    /// Returns the headers. Letters outside ASCII are percent-encoded, and control characters are refused.
-    fn headers(&self, values: &Values<'_>) -> Result<Vec<(&str, String)>, FillError> {
-        let mut headers = Vec::new();
-        for (name, template) in &self.headers {
-            let Some(value) = kept(template.fill(values))? else { continue };
-            if value.contains(char::is_control) {
-                return Err(FillError::Unfit);
-            }
-            headers.push((name.as_str(), utf8_percent_encode(&value, CONTROLS).to_string()));
-        }
-        Ok(headers)
-    }
 }
 
 impl Module {
@@ -100,13 +87,17 @@ impl Module {
         let index = trace.probe;
         let probe = &self.entry().probes[index];
         let url = Url::parse(&probe.url.fill(values)?).map_err(|_| FillError::Unfit)?;
-        let filled = probe.headers(values)?;
-        let mut body = probe.body(values)?;
-        let mut headers = Vec::with_capacity(filled.len() + 2);
-        for (name, value) in filled {
+        let (mut body, mut headers) = (probe.body(values)?, Vec::with_capacity(probe.headers.len() + 2));
+        for (name, template) in &probe.headers {
+            let Some(value) = kept(template.fill(values))? else { continue };
+            if value.contains(char::is_control) {
+                return Err(FillError::Unfit);
+            }
+            // Letters outside ASCII are percent-encoded.
+            let value = utf8_percent_encode(&value, CONTROLS).to_string();
             match &mut body {
                 Some((content_type, _)) if name.eq_ignore_ascii_case("content-type") => *content_type = value,
-                _ => headers.push((name.to_owned(), value)),
+                _ => headers.push((name.clone(), value)),
             }
         }
         let accept = if self.wants_json(index) {

@@ -184,9 +184,6 @@ pub enum LocalFault {
 }
 
 impl LocalFault {
-    /// Every local fault.
-    pub const ALL: [Self; 3] = [Self::Resources, Self::Network, Self::Resolver];
-
     /// Returns the reason of a check that ends with this fault.
     pub fn reason(self) -> Reason {
         match self {

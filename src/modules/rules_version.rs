@@ -68,13 +68,12 @@ impl TryFrom<String> for RulesVersion {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        let read = || {
-            let (digest, fallback) = text.split_once('.').unwrap_or((&text, "0"));
-            let is_digest = digest.len() == 8 && digest.bytes().all(|b| b.is_ascii_hexdigit());
-            let digest = u32::from_str_radix(digest, 16).ok().filter(|_| is_digest)?;
-            Some(Self { digest, fallback: fallback.parse().ok()? })
-        };
-        read().ok_or("invalid version of rules: 8 hex digits and optionally `.` and a number are allowed")
+        let (digest, fallback) = text.split_once('.').unwrap_or((&text, "0"));
+        let is_digest = digest.len() == 8 && digest.bytes().all(|b| b.is_ascii_hexdigit());
+        match (u32::from_str_radix(digest, 16), fallback.parse()) {
+            (Ok(digest), Ok(fallback)) if is_digest => Ok(Self { digest, fallback }),
+            _ => Err("invalid version of rules: 8 hex digits and optionally `.` and a number are allowed"),
+        }
     }
 }
 

@@ -54,13 +54,12 @@ pub fn shared_host(host: &str) -> Option<SharedHost> {
     let domain = registrable(&host).unwrap_or(&host);
     let is_below = |known: &&str| host.strip_suffix(*known).is_some_and(|front| front.ends_with('.'));
     let is_in = |list: &[&str]| list.contains(&domain) || list.iter().any(|it| *it == host || is_below(it));
-    if is_in(&HOSTS.mail_providers) {
-        Some(SharedHost::MailProvider)
-    } else if is_in(&HOSTS.shorteners) {
-        Some(SharedHost::Shortener)
-    } else {
-        is_in(&HOSTS.platforms).then_some(SharedHost::Platform)
-    }
+    let lists = [
+        (SharedHost::MailProvider, &HOSTS.mail_providers),
+        (SharedHost::Shortener, &HOSTS.shorteners),
+        (SharedHost::Platform, &HOSTS.platforms),
+    ];
+    lists.into_iter().find(|(_, list)| is_in(list)).map(|(kind, _)| kind)
 }
 
 #[cfg(test)]

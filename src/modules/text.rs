@@ -1,6 +1,9 @@
 //! Functions for text from outside.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
 
 /// The most characters of one extracted value.
 pub(crate) const MAX_VALUE_CHARS: usize = 2_000;
@@ -51,33 +54,21 @@ fn is_direction_mark(c: char) -> bool {
 /// Returns the text of a TXT record. `"v=spf1 " "-all"` is one string in two pieces; `\"` and `\059` are
 /// escapes (RFC 1035).
 pub(crate) fn unquote_txt(text: &str) -> String {
+    // The pattern is constant, and the tests compile it.
+    static BYTE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?s-u)\\([0-9]{3})|\\?(.)").expect("a valid pattern"));
     if !text.starts_with('"') {
         return text.to_owned();
     }
-    let mut bytes = Vec::new();
-    let mut is_inside = false;
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        rest = tail;
-        match first {
-            b'"' => is_inside = !is_inside,
-            b'\\' if is_inside => {
-                let code =
-                    rest.get(..3).and_then(|digits| std::str::from_utf8(digits).ok()?.parse::<u8>().ok());
-                match (code, rest.split_first()) {
-                    (Some(code), _) => {
-                        bytes.push(code);
-                        rest = &rest[3..];
-                    }
-                    (None, Some((escaped, tail))) => {
-                        bytes.push(*escaped);
-                        rest = tail;
-                    }
-                    (None, None) => {}
-                }
-            }
-            byte if is_inside => bytes.push(*byte),
-            _ => {}
+    let (mut bytes, mut is_inside) = (Vec::new(), false);
+    for found in BYTE.captures_iter(text.as_bytes()) {
+        let code =
+            found.get(1).and_then(|digits| std::str::from_utf8(digits.as_bytes()).ok()?.parse::<u8>().ok());
+        match code {
+            _ if &found[0] == b"\"" => is_inside = !is_inside,
+            _ if !is_inside => {}
+            Some(code) => bytes.push(code),
+            None => bytes.extend_from_slice(found[0].strip_prefix(b"\\").unwrap_or(&found[0])),
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()

@@ -146,8 +146,9 @@ impl Seen {
         self.0.contains(word)
     }
 
-    /// Searches a body, or the first part of one.
+    /// Searches the first part of a body.
     pub(super) fn look(body: &[u8]) -> Self {
+        let body = &body[..body.len().min(BARRIER_REACH)];
         let (mut seen, mut title) = (Self::default(), None);
         seen.search(body, |word, end| {
             if word == TITLE {
@@ -216,6 +217,7 @@ pub(super) fn is_little(body: &[u8]) -> bool {
     let text = || MARKUP.split(body).flatten().filter(|byte| !byte.is_ascii_whitespace());
     body.len() <= BARRIER_REACH && text().take(LITTLE).count() < LITTLE
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

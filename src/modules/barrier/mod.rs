@@ -39,7 +39,7 @@ pub(crate) fn find(
     // A rule about a redirect to a sign-in page says nothing about a sign-in page at another address.
     let is_landed = || judges_redirects(module) && is_login(final_target(response).path());
     let knows_logins = || is_own_page() || is_about_logins(module) || is_landed();
-    let (words, kind) = (words_in(response), Kind::of(response));
+    let (words, kind) = (Seen::look(&response.body), Kind::of(response));
     let found = LIST.patterns.iter().find(|pattern| {
         holds(pattern, response, kind, &words) && !(pattern.needs == Needs::LoginPage && knows_logins())
     });
@@ -48,11 +48,6 @@ pub(crate) fn find(
         let reason = address::find(response, asked, names)?;
         (reason != Reason::LoginWall || !is_told()).then_some((Outcome::Blocked, reason))
     })
-}
-
-/// Returns the words of the list that the first part of the body contains.
-fn words_in(response: &Response) -> Seen {
-    Seen::look(&response.body[..response.body.len().min(BARRIER_REACH)])
 }
 
 /// The maximum size in bytes of a body that contains only a short message.

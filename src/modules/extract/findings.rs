@@ -1,7 +1,7 @@
 //! Reads the results of a hit.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, hash_map};
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
@@ -36,23 +36,20 @@ struct Distinct {
 
 impl Distinct {
     /// Adds a finding. If an equal one exists, only the metadata that it lacks is added to it. Returns `false` if there are
-    /// as many as may be already.
-    fn add(&mut self, found: Found, limit: usize) -> bool {
+    /// `most` findings already.
+    fn add(&mut self, found: Found, most: usize) -> bool {
         let (result_type, value, metadata) = &found;
         let members = result_type.identifying().iter().map(|name| metadata.get(*name).map(Value::to_string));
-        match self.places.entry((*result_type, value.clone(), members.collect())) {
-            hash_map::Entry::Vacant(_) if self.found.len() >= limit => return false,
-            hash_map::Entry::Vacant(place) => {
-                place.insert(self.found.len());
+        let key = (*result_type, value.clone(), members.collect());
+        match self.places.get(&key) {
+            Some(at) => found.2.into_iter().for_each(|(name, value)| {
+                self.found[*at].2.entry(name).or_insert(value);
+            }),
+            None if self.found.len() >= most => return false,
+            None => {
+                self.places.insert(key, self.found.len());
                 self.found.push(found);
             }
-            hash_map::Entry::Occupied(place) if self.found.len() < limit => {
-                let known = &mut self.found[*place.get()].2;
-                for (name, value) in found.2 {
-                    known.entry(name).or_insert(value);
-                }
-            }
-            hash_map::Entry::Occupied(_) => {}
         }
         true
     }
@@ -106,11 +103,7 @@ impl Entry {
             distinct.add(found, usize::MAX);
         }
         for list in &self.results {
-            let (found, is_list_cut) = list.read(answers, values);
-            for found in found {
-                distinct.add(found, usize::MAX);
-            }
-            is_cut |= is_list_cut;
+            is_cut |= list.read(answers, values, &mut distinct);
         }
         let finding = |(result_type, value, metadata): Found| Finding {
             result_type,
@@ -141,13 +134,10 @@ impl Entry {
             None if values.query.search_type() == SearchType::Domain => return None,
             None => (ResultType::Account, clean(values.name)),
         };
-        let mut metadata = Map::new();
-        if let Some(url) = self.profile.as_ref().and_then(|profile| profile.fill(&values).ok()) {
-            metadata.insert("profile_url".into(), Value::from(url));
-        }
-        for (name, extractor) in &main.metadata {
-            insert(&mut metadata, name, extractor, &reading(extractor));
-        }
+        let url = self.profile.as_ref().and_then(|profile| profile.fill(&values).ok());
+        let mut metadata: Map<String, Value> =
+            url.map(|url| ("profile_url".to_owned(), Value::from(url))).into_iter().collect();
+        metadata.extend(read_metadata(&main.metadata, reading));
         if let Some(page_profile) = self.page_profile(answers, values.name) {
             let is_set = |key: &str| main.metadata.contains_key(key);
             page_profile.add_to(&mut metadata, is_set, values.name, control);
@@ -157,38 +147,33 @@ impl Entry {
 }
 
 impl ListResult {
-    /// Returns the values of the list: filtered, without duplicates, at most `limit`. Also returns whether there are
-    /// more.
-    fn read(&self, answers: &Answers<'_>, values: Values<'_>) -> (Vec<Found>, bool) {
-        let mut distinct = Distinct::default();
-        let keep = match self.keep.as_ref().map(|pattern| pattern.regex(&values)) {
-            None => None,
-            Some(Ok(regex)) => Some(regex),
+    /// Adds the values of the list: filtered, at most `limit` that are not known. Returns whether there are more.
+    fn read(&self, answers: &Answers<'_>, values: Values<'_>, distinct: &mut Distinct) -> bool {
+        let most = distinct.found.len() + self.limit.unwrap_or(DEFAULT_LIMIT);
+        let Ok(keep) = self.keep.as_ref().map(|pattern| pattern.regex(&values)).transpose() else {
             // If a value that the filter needs is missing, no element can pass it.
-            Some(Err(_)) => return (Vec::new(), false),
+            return false;
         };
         let answer = answers.get(self.probe);
         let items = self.each.source.items(&Reading { answer, values, item: None });
-        let is_cut = items.len() >= MAX_ITEMS;
-        for item in items {
+        for item in &items {
             if !self.filter.iter().all(|rule| rule.holds(&item.value, &values)) {
                 continue;
             }
-            let reading = Reading { answer, values, item: Some(&item) };
+            let reading = Reading { answer, values, item: Some(item) };
             let mut metadata = None;
-            for text in self.texts(&reading, &item) {
+            for text in self.texts(&reading, item) {
                 if keep.as_ref().is_some_and(|regex| !regex.is_found(&text, values.searches)) {
                     continue;
                 }
                 let Some(text) = valid(self.result_type, &text, values.query) else { continue };
-                let metadata = metadata.get_or_insert_with(|| self.metadata(&reading));
-                let found = (self.result_type, text, metadata.clone());
-                if !distinct.add(found, self.limit.unwrap_or(DEFAULT_LIMIT)) {
-                    return (distinct.found, true);
+                let metadata = metadata.get_or_insert_with(|| read_metadata(&self.metadata, |_| reading));
+                if !distinct.add((self.result_type, text, metadata.clone()), most) {
+                    return true;
                 }
             }
         }
-        (distinct.found, is_cut)
+        items.len() >= MAX_ITEMS
     }
 
     fn texts(&self, reading: &Reading<'_, '_>, item: &Item<'_>) -> Vec<String> {
@@ -205,22 +190,19 @@ impl ListResult {
         let texts = values.iter().filter_map(as_text).map(read);
         texts.filter(|text| !text.is_empty()).collect()
     }
-
-    fn metadata(&self, reading: &Reading<'_, '_>) -> Map<String, Value> {
-        let mut metadata = Map::new();
-        for (name, extractor) in &self.metadata {
-            insert(&mut metadata, name, extractor, reading);
-        }
-        metadata
-    }
 }
 
-fn insert(metadata: &mut Map<String, Value>, name: &str, extractor: &Extractor, reading: &Reading<'_, '_>) {
-    let mut nodes = MAX_NODES;
-    let value = extractor.value(reading).and_then(|value| clean_value(value, 0, &mut nodes));
-    if let Some(value) = value.and_then(|value| fit(name, value)) {
-        metadata.insert(name.to_owned(), value);
-    }
+/// Returns what the extractors read, by their names. `reading` gives the input of each one.
+fn read_metadata<'a, 'r: 'a>(
+    extractors: &BTreeMap<String, Extractor>,
+    reading: impl Fn(&Extractor) -> Reading<'a, 'r>,
+) -> Map<String, Value> {
+    let read = |(name, extractor): (&String, &Extractor)| {
+        let mut nodes = MAX_NODES;
+        let value = clean_value(extractor.value(&reading(extractor))?, 0, &mut nodes)?;
+        Some((name.clone(), fit(name, value)?))
+    };
+    extractors.iter().filter_map(read).collect()
 }
 
 /// Returns a value that can be stored and shown: texts are cleaned, nesting and size are limited. Returns

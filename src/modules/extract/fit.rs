@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::number::number;
+use super::number::{integer, number};
 use super::transform::date_time;
 use super::valid::{email_address, host_name, web_address};
 use crate::modules::definition::as_text;
@@ -77,14 +77,8 @@ fn address(text: &str) -> Option<String> {
 fn count(value: &Value) -> Option<Value> {
     match value {
         Value::Number(given) => {
-            let whole =
-                || given.as_f64().filter(|number| number.fract() == 0.0 && (0.0..9e15).contains(number));
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "whole, and far inside u64"
-            )]
-            given.as_u64().or_else(|| whole().map(|number| number as u64)).map(Value::from)
+            let count = given.as_u64().or_else(|| integer(given.as_f64()?)?.try_into().ok());
+            count.map(Value::from)
         }
         Value::String(text) => number(text, true).and_then(|number| count(&number)),
         _ => None,

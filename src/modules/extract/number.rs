@@ -37,11 +37,16 @@ pub(super) fn number(text: &str, is_count: bool) -> Option<Value> {
             .ok();
     }
     let number: f64 = format!("{sign}{whole}.{fraction}0e{factor}").parse().ok()?;
-    if number.fract() == 0.0 && number.abs() < 9e15 {
-        #[expect(clippy::cast_possible_truncation, reason = "whole and far inside i64")]
-        return Some(Value::from(number as i64));
+    match integer(number) {
+        Some(whole) => Some(Value::from(whole)),
+        None => serde_json::Number::from_f64(number).map(Value::Number),
     }
-    serde_json::Number::from_f64(number).map(Value::Number)
+}
+
+/// Returns a number without a fraction as an integer, if it is exact.
+pub(super) fn integer(number: f64) -> Option<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "whole and far inside i64")]
+    (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64)
 }
 
 /// Returns the plain form of a digit, a space or another character of a number.

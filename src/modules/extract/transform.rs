@@ -29,29 +29,29 @@ pub(crate) fn apply(transform: Transform, value: Value, base: Option<&Url>) -> V
         return elements.flat_map(|element| apply(transform, element, base)).take(MAX_PARTS).collect();
     }
     let Some(text) = as_text(&value) else { return vec![value] };
-    let one = |text: &str| vec![Value::from(text)];
-    match transform {
-        Transform::Trim => vec![Value::from(squeeze(&text))],
-        Transform::Lower => vec![Value::from(text.to_lowercase())],
-        Transform::AbsoluteUrl => one(&absolute_url(&text, base).unwrap_or_else(|| text.to_string())),
-        Transform::HtmlText => vec![Value::from(fragment_text(&text))],
-        Transform::UrlDecode => vec![Value::from(percent_decode_lossy(&text))],
-        Transform::JsonText => vec![serde_json::from_str(&format!("\"{text}\"")).unwrap_or(value)],
-        Transform::UrlHost => one(&url_host(&text).unwrap_or_else(|| text.to_string())),
-        Transform::LastPathSegment => one(&last_path_segment(&text).unwrap_or_else(|| text.to_string())),
-        Transform::Lines => parts(text.lines()),
-        Transform::Split => parts(text.split(|c: char| c.is_whitespace() || c == ',')),
-        Transform::StripWildcard => one(text.strip_prefix("*.").unwrap_or(&text)),
-        Transform::StripDot => one(text.strip_suffix('.').unwrap_or(&text)),
-        Transform::StripAt => one(text.trim_start().strip_prefix('@').unwrap_or(&text)),
-        Transform::StripMailto => one(strip_mailto(&text)),
-        Transform::UnquoteTxt => vec![Value::from(unquote_txt(&text))],
-        Transform::LastWord => one(text.split_whitespace().next_back().unwrap_or(&text)),
-        Transform::UnixTime => vec![unix_time(&text, 1.0).unwrap_or(value)],
-        Transform::UnixMillis => vec![unix_time(&text, 1000.0).unwrap_or(value)],
-        Transform::DateTime => one(&date_time(text.trim()).unwrap_or_else(|| text.to_string())),
-        Transform::Number => vec![number(&text, false).unwrap_or(value)],
-    }
+    let changed = match transform {
+        Transform::Lines => return parts(text.lines()),
+        Transform::Split => return parts(text.split(|c: char| c.is_whitespace() || c == ',')),
+        Transform::Trim => Some(squeeze(&text).into()),
+        Transform::Lower => Some(text.to_lowercase().into()),
+        Transform::AbsoluteUrl => base.and_then(|base| Some(base.join(text.trim()).ok()?.as_str().into())),
+        Transform::HtmlText => Some(fragment_text(&text).into()),
+        Transform::UrlDecode => Some(percent_decode_lossy(&text).into()),
+        Transform::JsonText => serde_json::from_str(&format!("\"{text}\"")).ok(),
+        Transform::UrlHost => parse_url(&text).and_then(|url| Some(url.host_str()?.into())),
+        Transform::LastPathSegment => last_path_segment(&text).map(Value::from),
+        Transform::StripWildcard => text.strip_prefix("*.").map(Value::from),
+        Transform::StripDot => text.strip_suffix('.').map(Value::from),
+        Transform::StripAt => text.trim_start().strip_prefix('@').map(Value::from),
+        Transform::StripMailto => Some(strip_mailto(&text).into()),
+        Transform::UnquoteTxt => Some(unquote_txt(&text).into()),
+        Transform::LastWord => text.split_whitespace().next_back().map(Value::from),
+        Transform::UnixTime => unix_time(&text, 1.0),
+        Transform::UnixMillis => unix_time(&text, 1000.0),
+        Transform::DateTime => date_time(text.trim()).map(Value::from),
+        Transform::Number => number(&text, false),
+    };
+    vec![changed.unwrap_or(value)]
 }
 
 fn parts<'t>(parts: impl Iterator<Item = &'t str>) -> Vec<Value> {
@@ -71,14 +71,6 @@ fn parse_url(text: &str) -> Option<Url> {
         // `example.org:443` would be parsed as a scheme.
         _ => Url::parse(&format!("https://{text}")).ok(),
     }
-}
-
-fn url_host(text: &str) -> Option<String> {
-    parse_url(text)?.host_str().map(str::to_owned)
-}
-
-fn absolute_url(text: &str, base: Option<&Url>) -> Option<String> {
-    base?.join(text.trim()).ok().map(String::from)
 }
 
 fn last_path_segment(text: &str) -> Option<String> {

@@ -98,13 +98,7 @@ impl Form {
 fn spellings(name: &str) -> Vec<String> {
     // A letter with its own mark is the same as one letter.
     let small = name.nfc().collect::<String>().to_lowercase();
-    let longer: String = small
-        .chars()
-        .map(|letter| {
-            let spelled = LONGER.iter().find(|(of, _)| *of == letter);
-            spelled.map_or_else(|| letter.to_string(), |(_, longer)| (*longer).to_owned())
-        })
-        .collect();
+    let longer = LONGER.iter().fold(small.clone(), |name, (letter, longer)| name.replace(*letter, longer));
     let mut spellings = [longer, small].map(|name| plain(&name)).to_vec();
     spellings.dedup();
     spellings.retain(|name| !name.is_empty());

@@ -28,20 +28,15 @@ fn bases(username: &str) -> Vec<(String, String, f64)> {
     let small = username.to_lowercase();
     let mut bases = vec![(small.clone(), "{username}".to_owned(), share(COUNTS.same.0, COUNTS.same.1))];
     let inner = small.trim_matches(SEPARATORS);
-    let words: Vec<&str> = inner.split(SEPARATORS).filter(|word| !word.is_empty()).collect();
-    let mut join = |words: &[String], by: &[(&str, u32, u32)]| {
-        for (separator, count, total) in by {
-            let rule = vec!["{word}"; words.len()].join(separator);
-            bases.push((words.join(separator), rule, share(*count, *total)));
-        }
+    let parts = inner.split(SEPARATORS).filter(|word| !word.is_empty()).map(str::to_owned);
+    let parts: Vec<String> = parts.collect();
+    let (words, separators) = match parts.len() {
+        ..=1 => (capitalized(username), &COUNTS.inserted),
+        _ => (parts, &COUNTS.replaced),
     };
-    if words.len() > 1 {
-        join(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>(), &COUNTS.replaced);
-    } else {
-        let words = capitalized(username);
-        if words.len() > 1 {
-            join(&words, &COUNTS.inserted);
-        }
+    for (separator, count, total) in separators.iter().filter(|_| words.len() > 1) {
+        let rule = vec!["{word}"; words.len()].join(separator);
+        bases.push((words.join(separator), rule, share(*count, *total)));
     }
     let letters = small.trim_end_matches(|letter: char| letter.is_ascii_digit()).trim_end_matches(SEPARATORS);
     if letters.len() < small.trim_end_matches(SEPARATORS).len() && !letters.is_empty() {

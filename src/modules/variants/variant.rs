@@ -1,6 +1,6 @@
 //! [`Variant`]: a username that a person may have chosen.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
@@ -66,16 +66,10 @@ pub struct Variant {
 
 /// Ranks variants: the most frequent first, each username once, at most [`MAX_VARIANTS`]. Leaves out names that no
 /// enabled module of the catalogue accepts.
-pub(super) fn ranked(found: Vec<Variant>, catalog: &Catalog) -> Vec<Variant> {
-    let mut best: HashMap<String, Variant> = HashMap::new();
-    for variant in found {
-        match best.get(&variant.username) {
-            Some(known) if known.weight >= variant.weight => {}
-            _ => drop(best.insert(variant.username.clone(), variant)),
-        }
-    }
-    let mut variants: Vec<Variant> = best.into_values().collect();
+pub(super) fn ranked(mut variants: Vec<Variant>, catalog: &Catalog) -> Vec<Variant> {
     variants.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.username.cmp(&b.username)));
+    let mut seen = HashSet::new();
+    variants.retain(|variant| seen.insert(variant.username.clone()));
     let is_possible = |variant: &Variant| {
         let query = Query::parse(SearchType::Username, &variant.username);
         query.is_ok_and(|query| catalog.accepts(&query))
