@@ -54,8 +54,8 @@ fn a_run_can_be_waited_for_at_another_instance() {
         let first = scope.spawn(|| wait(one));
         cluster.site.wait_for("one", "m0");
         let second = scope.spawn(|| wait(two));
-        // The wait at the second instance takes a thread for streams and waits.
-        eventually("both wait", || two.figure("sightline_http_long_threads") > 0.0);
+        // The second instance counts who waits.
+        eventually("both wait", || two.figure("sightline_http_waits") > 0.0);
         cluster.site.open_all();
         (first.join().unwrap().json(), second.join().unwrap().json())
     });

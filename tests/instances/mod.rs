@@ -23,7 +23,6 @@ struct Cluster {
     servers: Vec<Server>,
     database: TestDatabase,
     site: Site,
-    flags: Vec<String>,
 }
 
 impl Cluster {
@@ -35,34 +34,19 @@ impl Cluster {
             with(site.module(&format!("m{number}"), number), &platform)
         };
         let catalog = site.catalog(&(0..modules).map(module).collect::<Vec<_>>());
-        let given = flags.iter().map(|flag| (*flag).to_owned());
-        let flags =
-            given.chain(["--no-builtin".to_owned(), "--allow-private-targets".to_owned(), catalog]).collect();
-        let mut cluster = Self { servers: Vec::new(), database, site, flags };
-        cluster.start_instances(instances);
-        cluster
-    }
-
-    fn start_instances(&mut self, instances: usize) {
         let name_of = |flag: &str| flag.split('=').next().map(str::to_owned);
-        let is_given = |flag: &&str| self.flags.iter().any(|given| name_of(given) == name_of(flag));
+        let is_given = |flag: &&str| flags.iter().any(|given| name_of(given) == name_of(flag));
         let timeouts = ["--check-timeout=5m", "--run-timeout=10m"].into_iter().filter(|flag| !is_given(flag));
-        let timeouts: Vec<String> = timeouts.map(str::to_owned).collect();
+        let own = ["--no-builtin", "--allow-private-targets", catalog.as_str()];
+        let all: Vec<String> = flags.iter().copied().chain(timeouts).chain(own).map(str::to_owned).collect();
         let start = |name: &&str| {
-            let setup = Setup::real().database(&self.database.url);
-            setup.flag(&format!("--user-agent={name}/1")).flags(&timeouts).flags(&self.flags).start()
+            let setup = Setup::real().database(&database.url).flag(&format!("--user-agent={name}/1"));
+            setup.flags(&all).start()
         };
         let mut servers: Vec<Server> = NAMES[..instances].iter().map(start).collect();
-        let key = self.servers.first().unwrap_or(&servers[0]).key.clone();
+        let key = servers[0].key.clone();
         servers.iter_mut().for_each(|server| server.key.clone_from(&key));
-        self.servers = servers;
-    }
-
-    /// Kills all instances, and starts them again.
-    fn restart_all(&mut self) {
-        let instances = self.servers.len();
-        self.servers.iter_mut().for_each(Server::kill);
-        self.start_instances(instances);
+        Self { servers, database, site }
     }
 
     /// Returns the stored runs, results and charges, without the leases.

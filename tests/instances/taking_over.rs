@@ -1,51 +1,9 @@
 //! Instances that crash, stall or shut down, and the instances that resume their runs.
 
-use std::time::{Duration, Instant};
-
 use super::*;
 
-/// The shortest lease that is allowed.
-const LEASE: &str = "--times=lease=5s";
 /// A lease that an instance does not lose on a busy machine before the test stops it.
 const LONGER_LEASE: &str = "--times=lease=15s";
-
-#[test]
-fn the_runs_of_a_killed_instance_are_resumed_by_another() {
-    let mut cluster = Cluster::start(3, 4, &[LEASE]);
-    let runs: Vec<String> =
-        ["alice", "bob"].iter().map(|name| cluster.servers[0].search("username", name)).collect();
-    let first = cluster.driver_of(&runs[0]);
-    for module in ["m0", "m1"] {
-        cluster.site.open(module);
-    }
-    let mut streams: Vec<_> = runs.iter().map(|run| stream(&cluster.servers[1], run)).collect();
-    let mut seen: Vec<Vec<_>> = Vec::new();
-    for (stream, run) in streams.iter_mut().zip(&runs) {
-        seen.push((0..2).map(|_| identity(&next_result(stream))).collect());
-        let path = format!("/v1/searches/{run}");
-        eventually("both are in a checkpoint", || {
-            cluster.servers[2].get(&path).json()["progress"]["modules_completed"] == 2
-        });
-    }
-    let asked = || ["m0", "m1"].map(|module| cluster.site.asked_for(module));
-    let asked_before = asked();
-    assert!(asked_before.iter().all(|count| *count >= 2), "{asked_before:?}");
-    cluster.servers[0].kill();
-    cluster.wait_until_taken_from(&first, &runs);
-    cluster.site.open_all();
-    for ((stream, run), mut seen) in streams.into_iter().zip(&runs).zip(seen) {
-        let rest = stream.all();
-        assert_eq!(rest.last().unwrap().data["status"], "completed");
-        seen.extend(results(&rest));
-        let ids: Vec<u64> = seen.iter().map(|(id, _)| *id).collect();
-        assert_eq!(ids, [1, 2, 3, 4], "each once, in order");
-        let stored = cluster.servers[2].finished(run);
-        let stored: Vec<_> = stored["results"].as_array().unwrap().iter().map(identity).collect();
-        assert_eq!(stored, seen, "and an id once shown stays");
-    }
-    assert_eq!(asked(), asked_before, "what had ended is not asked again");
-    assert_eq!(cluster.database.number("SELECT count(*) FROM charges"), 2);
-}
 
 #[test]
 fn a_stalled_instance_notices_that_it_lost_its_run_and_writes_nothing() {
@@ -118,33 +76,4 @@ fn an_instance_that_takes_its_run_over_again_resumes_from_the_store() {
     assert_eq!(ended["status"], "completed");
     let found: Vec<_> = ended["results"].as_array().unwrap().iter().map(identity).collect();
     assert_eq!(found, [1, 2, 3].map(|id| (id, format!("Platform {}", id - 1))));
-}
-
-#[test]
-fn a_search_ends_even_if_every_instance_crashes_during_a_check() {
-    let mut cluster = Cluster::start(2, 3, &[LEASE, "--check-timeout=20s", "--run-timeout=20s"]);
-    cluster.site.open("m0");
-    let run = cluster.servers[0].search("username", "alice");
-    let began = Instant::now();
-    let checkpoint = "SELECT count(*) FROM module_reports";
-    eventually("one is found and saved", || cluster.database.number(checkpoint) == 1);
-    let has_ended = |cluster: &Cluster| {
-        cluster.database.number("SELECT count(*) FROM runs WHERE status <> 'running'") == 1
-    };
-    // All instances are killed repeatedly before a check can end, including the one that has just taken the run over.
-    while began.elapsed() < Duration::from_secs(21) {
-        let driver = cluster.driver_of(&run);
-        cluster.restart_all();
-        eventually("another one drives it", || has_ended(&cluster) || cluster.driver_of(&run) != driver);
-    }
-    // The deadline of the run has passed: the next instance that takes it over ends it without further requests.
-    let asked = |cluster: &Cluster| cluster.site.asked_for("m1") + cluster.site.asked_for("m2");
-    cluster.restart_all();
-    let asked_before = asked(&cluster);
-    eventually("it has ended", || has_ended(&cluster));
-    assert_eq!(asked(&cluster), asked_before);
-    let ended = cluster.servers[0].get(&format!("/v1/searches/{run}")).json();
-    assert_eq!(ended["status"], "completed");
-    assert_eq!((&ended["coverage"]["hit"], &ended["coverage"]["timeout"]), (&json!(1), &json!(2)));
-    assert_eq!(cluster.database.number("SELECT count(*) FROM charges"), 1);
 }

@@ -7,11 +7,10 @@ use serde_json::json;
 
 use super::scrape;
 use crate::support::admin::{admin_of, ask, get};
-use crate::support::gated_site::GatedSite;
+use crate::support::awaited;
 use crate::support::modules::builtin;
 use crate::support::python::venv;
 use crate::support::server::{Server, Setup};
-use crate::support::{awaited, eventually};
 
 /// Parses the page with Prometheus' own parser.
 const READ: &str = "import sys
@@ -84,41 +83,6 @@ fn counters_follow_the_events() {
     assert!(after.get("process_open_fds") < after.get("process_max_fds"));
     assert!(after.get("process_cpu_seconds_total") > 0.0);
     assert!(after.get("process_start_time_seconds") > 1.7e9);
-}
-
-#[test]
-fn gauges_follow_the_open_connections_and_streams() {
-    let site = GatedSite::start();
-    let server = Setup::real().flags(&site.flags(1, 3)).start();
-    let admin = admin_of(&server);
-    let run = server.search("username", "alice");
-    eventually("the sites are asked", || site.asked("alice") == 4);
-    let level = |name: &str| scrape(admin).get(name);
-    eventually("one has answered", || level("sightline_check_workers_busy") == 3.0);
-    assert_eq!(level("sightline_runs_driven"), 1.0);
-    let path = format!("/v1/searches/{run}/stream");
-    let mut stream = server.stream(&path);
-    stream.next().unwrap();
-    eventually("the stream is counted", || level("sightline_http_streams") == 1.0);
-    let waits = json!({"type": "username", "query": "bob", "wait": true});
-    std::thread::scope(|scope| {
-        scope.spawn(|| server.post(&waits));
-        eventually("someone waits", || level("sightline_http_waits") == 1.0);
-        eventually("both have threads", || level("sightline_http_long_threads") == 2.0);
-        site.open();
-    });
-    stream.all();
-    eventually("all is over", || {
-        let page = scrape(admin);
-        [
-            "sightline_http_streams",
-            "sightline_http_waits",
-            "sightline_runs_driven",
-            "sightline_check_workers_busy",
-        ]
-        .iter()
-        .all(|name| page.get(name) == 0.0)
-    });
 }
 
 /// Sends a mark in every place that a client can fill.

@@ -152,24 +152,6 @@ fn a_changed_list_is_read_again_and_a_broken_one_changes_nothing() {
 }
 
 #[test]
-fn an_interrupted_run_is_not_resumed_if_it_is_suppressed() {
-    let folder = Folder::new();
-    let file = folder.path("suppressed.txt");
-    std::fs::write(&file, hashed("username", "silent_jane\n")).unwrap();
-    let server = Setup::new().realistic().flag("--check-workers=4").flag("--run-timeout=10m").start();
-    let run = server.search("username", "silent_jane");
-    let used = server.get("/v1/credits").json()["credits_used"].clone();
-    assert_eq!(used, 1);
-    let mut server = server;
-    server.kill();
-    let flags = [format!("--suppress={file}"), format!("--suppress-key={KEY}")];
-    let server = server.restart(&[flags[0].as_str(), flags[1].as_str()]);
-    let ended = server.finished(&run);
-    assert_eq!((&ended["status"], &ended["error"]["code"]), (&json!("failed"), &json!("suppressed")));
-    assert_eq!(server.get("/v1/credits").json()["credits_used"], 0);
-}
-
-#[test]
 fn a_bad_list_is_refused_at_the_start_with_its_line() {
     let folder = Folder::new();
     let file = folder.path("suppressed.txt");

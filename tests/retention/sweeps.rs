@@ -86,54 +86,6 @@ fn zero_days_keep_runs_for_ever() {
     });
 }
 
-#[test]
-fn writers_are_not_blocked_while_old_runs_are_removed() {
-    on_both(&["--retain-days=1"], |server, database| {
-        let account = "(SELECT id FROM accounts ORDER BY created_at LIMIT 1)";
-        // 600 runs with 5 results each that ended 25 hours ago.
-        let pile = match database.name {
-            "sqlite" => format!(
-                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 600)
-                 INSERT INTO runs (id, account, status, search_type, premium, simulated, total_results,
-                     credits_charged, created_at, completed_at, query, progress, coverage, planned)
-                 SELECT randomblob(16), {account}, 'completed', 'username', 0, 1, 5, 1, 1000,
-                     (unixepoch('now') - 25 * 3600) * 1000 + i, 'x',
-                     '{{}}', '{{}}', '[]' FROM n;
-                 INSERT INTO results (run, id, dedup, record)
-                 SELECT r.id, n.i, randomblob(16), printf('%.2000c', 'x')
-                 FROM runs r, (SELECT 1 AS i UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5) n
-                 WHERE r.created_at = 1000;"
-            ),
-            _ => format!(
-                "INSERT INTO runs (id, account, status, search_type, premium, simulated, total_results,
-                     credits_charged, created_at, completed_at, query, progress, coverage, planned)
-                 SELECT gen_random_uuid(), {account}, 'completed', 'username', false, true, 5, 1, 'epoch',
-                     now() - interval '25 hours' + i * interval '1 ms', 'x', '{{}}', '{{}}', '[]'
-                 FROM generate_series(1, 600) i;
-                 INSERT INTO results (run, id, dedup, record)
-                 SELECT r.id, i, decode(md5(r.id::text || i), 'hex'), to_json(repeat('x', 2000))
-                 FROM runs r, generate_series(1, 5) i WHERE r.created_at = 'epoch';"
-            ),
-        };
-        database.try_to(&pile).unwrap();
-        let old = || database.number("SELECT count(*) FROM runs WHERE query = 'x'");
-        eventually("the pile is gone", || {
-            let body = json!({"type": "username", "query": "nobody", "modules": ["github"], "wait": true});
-            let answer = server.post(&body);
-            assert_eq!((answer.status, &answer.json()["status"]), (200, &json!("completed")), "{answer}");
-            old() == 0
-        });
-        // The removal takes several batches, so no writer waits for all of it.
-        let batches: Vec<u64> = audit(server, &[])
-            .iter()
-            .filter(|entry| entry["action"] == "runs.swept")
-            .map(|entry| entry["detail"]["runs"].as_u64().unwrap())
-            .collect();
-        assert_eq!(batches.iter().sum::<u64>(), 600);
-        assert!(batches.iter().all(|runs| *runs <= 50), "{batches:?}");
-    });
-}
-
 /// At the start of a server, a clock that jumped ahead by 41 days looks like 41 days in which nothing happened.
 #[test]
 fn a_jump_of_the_clock_delays_removal() {
