@@ -1,9 +1,6 @@
 //! A search with a time budget ends with the answers that it has.
 
-use std::process::Command;
-
 use super::*;
-use crate::support::server::BINARY;
 
 /// A time budget in seconds: long enough for a site that answers at once, also on a busy machine.
 const BUDGET: u64 = 8;
@@ -67,28 +64,4 @@ fn the_time_in_the_queue_is_no_part_of_the_time_budget() {
         assert_eq!((hits, cut), (&json!(1), &json!(1)), "{ended}");
         assert_eq!(cut_reports(&server, &run).len(), 1);
     }
-}
-
-#[test]
-fn a_search_in_a_terminal_tells_how_many_modules_its_time_budget_cut() {
-    let (site, modules) = with_silent_modules(2);
-    let output = Command::new(BINARY)
-        .args([
-            "search",
-            "username",
-            "alice",
-            "--no-builtin",
-            "--allow-private-targets",
-            "--check-timeout=60s",
-        ])
-        .args([&format!("--time-budget={BUDGET}s"), &site.catalog(&modules)])
-        .output()
-        .unwrap();
-    let [found, summary] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-    assert_eq!(output.status.code(), Some(0), "{summary}");
-    assert!(found.contains("ok"), "{found}");
-    assert!(
-        summary.contains("1 of 3 modules gave an answer (2 timed out); 2 cut short: time budget"),
-        "{summary}"
-    );
 }

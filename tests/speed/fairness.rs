@@ -9,28 +9,6 @@ fn ordered(server: &Server, key: &str, body: &Value) -> Value {
 }
 
 #[test]
-fn an_account_with_500_queued_searches_delays_another_one_by_one_search() {
-    let site = Site::start();
-    let server = server_for(&site, &[site.module("m", 1)], &["--max-runs=1"]);
-    let other = server.new_key("unlimited");
-    let body = |query: &str| json!({"type": "username", "query": query});
-    ordered(&server, &server.key, &body("user0"));
-    site.wait_for_held(1);
-    for number in 1..=500 {
-        ordered(&server, &server.key, &body(&format!("user{number}")));
-    }
-    let single = ordered(&server, &other, &body("single"));
-    let path = format!("/v1/searches/{}", single["run_id"].as_str().unwrap());
-    assert_eq!(server.request("GET", &path).key(&other).send().json()["queue_position"], 2);
-    for _ in 0..3 {
-        site.answer_one(200);
-    }
-    site.wait_for_held(1);
-    let names: Vec<String> = site.asked().into_iter().map(|(_, name)| name).collect();
-    assert_eq!(names, ["user0", "user1", "single", "user2"]);
-}
-
-#[test]
 fn the_searches_of_one_account_do_not_keep_another_one_from_a_host() {
     let site = Site::start();
     let flags = ["--host-concurrency=1"];

@@ -200,6 +200,9 @@ fn a_site_that_was_good_is_given_up_and_found_when_it_recovers() {
         let run = web.server.search("username", &next());
         kinds.iter().all(|kind| web.ended(&run, kind) == "miss")
     });
+    // Not only by their trials.
+    let run = web.server.search("username", &next());
+    assert_eq!(kinds.map(|kind| web.ended(&run, kind)), ["miss"; 2]);
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! What decides how long a search takes: the limits of hosts, time budgets, shared answers, fairness and failing sites, over the real binary and a site of the test's own.
 
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 
 mod budget;
-mod circuits;
 mod failures;
 mod fairness;
 mod hosts;
@@ -19,6 +20,18 @@ use crate::support::databases::{TestDatabase, databases};
 use crate::support::eventually;
 use crate::support::held_site::Site;
 use crate::support::server::{Server, Setup};
+
+/// The host that refuses connections.
+const DOWN: &str = "127.0.0.9";
+
+/// Returns the modules `up`, which a site answers at once, and `down`, whose host refuses connections.
+fn up_and_down(site: &Site) -> [Value; 2] {
+    site.answer_at_once("up", 404);
+    let mut down = site.module("down", 9);
+    let port = TcpListener::bind((DOWN, 0)).unwrap().local_addr().unwrap().port();
+    down["probes"][0]["url"] = json!(format!("http://{DOWN}:{port}/{{query}}"));
+    [site.module("up", 1), down]
+}
 
 /// Starts a server that asks this site, with long deadlines.
 fn server_for(site: &Site, modules: &[Value], flags: &[&str]) -> Server {

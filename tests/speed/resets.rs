@@ -1,6 +1,5 @@
 //! An operator resets circuits, learned deadlines and quarantines, and every instance follows.
 
-use super::circuits::{DOWN, free_port};
 use super::quarantine::{QUARANTINED, put_in_quarantine};
 use super::*;
 use crate::web::person::{Person, text};
@@ -11,7 +10,7 @@ const RESET: &str = "/app/operator/health/reset";
 /// Returns instances that ask `up`, which answers at once, `down`, whose host refuses connections, and `stale`, which fails
 /// its control check.
 fn learned(site: &Site, database: &TestDatabase) -> Vec<Server> {
-    let [up, down] = circuits::modules(site, free_port());
+    let [up, down] = up_and_down(site);
     let [_, stale] = quarantine::modules(site);
     let times =
         ["host-retry=1h", "control-ttl=0s", "quarantine-retry=1h"].map(|time| format!("--times={time}"));

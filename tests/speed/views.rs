@@ -1,6 +1,5 @@
 //! Modules that are not asked, or not until the configured deadline, in all views of one search and after a restart.
 
-use super::circuits::free_port;
 use super::quarantine::QUARANTINED;
 use super::*;
 use crate::web::person::{PASSWORD, Person};
@@ -22,7 +21,7 @@ fn start(server: &Server, query: &str, modules: &[&str], budget: Option<u64>) ->
 fn every_view_says_which_modules_were_cut_and_why() {
     for database in databases() {
         let site = Site::start();
-        let [up, down] = circuits::modules(&site, free_port());
+        let [up, down] = up_and_down(&site);
         let mut lies = site.module("lies", 4);
         lies["control"] = json!(true);
         site.answer_at_once("lies", 200);
@@ -88,7 +87,7 @@ fn every_view_says_which_modules_were_cut_and_why() {
             assert_eq!(ended(&server, &named, module).0["reason"], reason);
         }
         let list = || server.cli(&["health", "list"]);
-        eventually("both are stored", || list().contains(circuits::DOWN) && list().contains("lies"));
+        eventually("both are stored", || list().contains(DOWN) && list().contains("lies"));
         drop(server);
         let mut server = serve();
         server.key = key;
