@@ -1,15 +1,11 @@
-//! The built-in catalogue has enough modules, uses every feature of the rule language, and keeps its promises.
+//! The built-in catalogue has enough modules, and keeps its promises.
 
 use std::collections::BTreeMap;
 
-use sightline::modules::catalog::json_schema;
 use sightline::modules::definition::{Contact, Entry, METADATA, Method, ResultType};
 
 use super::loading::sites;
 use super::*;
-
-/// Conditions that no built-in module uses, with the reason. The list is empty if each is used.
-const UNUSED: [(&str, &str); 0] = [];
 
 /// The entries of the modules of a type.
 fn entries(search_type: SearchType) -> impl Iterator<Item = &'static Entry> {
@@ -78,56 +74,6 @@ fn no_built_in_module_pretends_to_be_a_browser() {
             assert!(!is_of_browsers && name != "cookie", "{id}: {name}");
             assert!(name != "user-agent" || !value.contains("Mozilla"), "{id}: {value:?}");
         }
-    }
-}
-
-/// The fields of conditions, as `rule.FIELD`, `json.FIELD` and `css.FIELD`.
-fn conditions() -> BTreeSet<String> {
-    let schema = json_schema();
-    let objects = [("rule", "matcher"), ("json", "json_rule"), ("css", "css_rule")];
-    let objects = objects.map(|(object, name)| (object, &schema["$defs"][name]["properties"]));
-    let fields = objects.iter().flat_map(|(object, properties)| {
-        properties.as_object().unwrap().keys().map(move |field| format!("{object}.{field}"))
-    });
-    fields.collect()
-}
-
-fn note(object: &str, condition: &Value, used: &mut BTreeSet<String>) {
-    // The short form of a CSS condition is a text.
-    let fields = condition.as_object().into_iter().flat_map(|members| members.keys());
-    used.extend(fields.map(|field| format!("{object}.{field}")));
-}
-
-/// The fields that the rules of the built-in modules of these types use.
-fn used_by(is_wanted: impl Fn(&str) -> bool) -> BTreeSet<String> {
-    let mut used = BTreeSet::new();
-    for path in sites() {
-        let entries: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        let wanted = entries.iter().filter(|entry| is_wanted(entry["type"].as_str().unwrap()));
-        let lists = wanted.flat_map(|entry| ["barrier", "hit", "miss"].map(|list| &entry[list]));
-        for rule in lists.filter_map(Value::as_array).flatten() {
-            note("rule", rule, &mut used);
-            for object in ["json", "css"] {
-                for condition in rule[object].as_array().into_iter().flatten() {
-                    note(object, condition, &mut used);
-                }
-            }
-        }
-    }
-    used
-}
-
-#[test]
-fn every_condition_of_the_language_is_used() {
-    let conditions = conditions();
-    assert!(conditions.len() > 30 && conditions.contains("json.equals_query"), "{conditions:?}");
-    let mut of_usernames = used_by(|search_type| search_type == "username");
-    // Only records of the DNS need it.
-    of_usernames.insert("json.not_matches".to_owned());
-    for used in [used_by(|_| true), of_usernames] {
-        let unused: Vec<&String> = conditions.difference(&used).collect();
-        assert_eq!(unused, UNUSED.map(|(condition, _)| condition));
-        assert!(used.is_subset(&conditions));
     }
 }
 

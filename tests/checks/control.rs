@@ -1,9 +1,5 @@
 //! Control checks: their names, their time, and the confidence that follows.
 
-use sightline::modules::control_check::{ControlVerdict, Direction};
-use sightline::modules::outcome::OpenCircuit;
-use sightline::modules::terms::ModuleTrial;
-
 use super::*;
 
 #[test]
@@ -120,45 +116,6 @@ fn confidence_follows_the_evidence() {
         assert!(confidence > last && confidence < 1.0, "{hit}: {confidence}");
         last = confidence;
     }
-}
-
-/// Checks `bob` with a module in quarantine, which failed this direction.
-fn check_in_trial(bench: &Bench, module: &Module, direction: Direction) -> Report {
-    let at = |text: &str| text.parse().unwrap();
-    let times =
-        OpenCircuit { open_since: at("2026-05-06T14:05:06Z"), next_try_at: at("2026-05-06T14:15:06Z") };
-    let deadline = Instant::now() + Duration::from_secs(60);
-    let trial = Some(ModuleTrial { direction, times });
-    let report = bench.checker.check(module, &username("bob"), Terms { trial, ..Terms::from(deadline) });
-    let is_told = report.evidence.circuit == Some(times);
-    assert_eq!(is_told, report.outcome == Outcome::Unreliable, "{report:?}");
-    *report
-}
-
-fn ends(report: &Report) -> (Outcome, Option<&str>, Vec<ControlVerdict>) {
-    let verdicts = report.evidence.controls.iter().map(|control| control.verdict).collect();
-    (report.outcome, report.reason.map(Reason::as_str), verdicts)
-}
-
-#[test]
-fn a_trial_makes_its_control_check_again_and_a_changed_entry_may_need_none() {
-    let bench = Bench::new(only_bob);
-    let site = module(&json!({}));
-    assert_eq!(bench.check(&site, &username("bob")).outcome, Outcome::Hit);
-    assert_eq!(check_in_trial(&bench, &site, Direction::MadeUp).evidence.requests, 2, "no cached verdict");
-    let report = check_in_trial(&bench, &module(&json!({"control": false})), Direction::MadeUp);
-    assert_eq!(ends(&report), (Outcome::Hit, None, vec![ControlVerdict::Passed]));
-    assert_eq!(report.evidence.requests, 1);
-}
-
-#[test]
-fn a_control_check_at_the_queried_domain_says_nothing_about_the_module() {
-    let bench = Bench::new(|_| Ok(respond(200, &[], "page")));
-    let email = module(&json!({"type": "email", "probes": [{"url": "https://site.example/?q={query}"}]}));
-    let report = bench.check(&email, &Query::parse(SearchType::Email, "bob@example.org").unwrap());
-    assert_eq!(ends(&report), (Outcome::Unreliable, Some("control_hit"), vec![]));
-    let report = bench.check(&module(&json!({})), &username("bob"));
-    assert_eq!(ends(&report), (Outcome::Unreliable, Some("control_hit"), vec![ControlVerdict::Failed]));
 }
 
 #[test]

@@ -4,7 +4,6 @@
 mod drift;
 mod drifts;
 mod families;
-mod fields;
 mod lab;
 mod language;
 mod people;
