@@ -293,13 +293,4 @@ mod tests {
         assert_eq!(counts, [2, 5, 9, 10, 3]);
         assert_eq!(serde_json::from_value::<Coverage>(json).unwrap(), coverage);
     }
-
-    #[test]
-    fn the_api_promises_every_member() {
-        let schema = serde_json::to_value(<Coverage as utoipa::PartialSchema>::schema()).unwrap();
-        let shown = serde_json::to_value(Coverage::default()).unwrap();
-        for name in shown.as_object().unwrap().keys() {
-            assert!(schema["required"].as_array().unwrap().contains(&name.as_str().into()), "{name}");
-        }
-    }
 }

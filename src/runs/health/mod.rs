@@ -240,7 +240,6 @@ impl Default for HealthTable {
 
 #[cfg(test)]
 mod tests {
-    use super::verdict::Verdict;
     use super::*;
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -251,25 +250,6 @@ mod tests {
     /// Returns the health of the module `m`.
     pub(super) fn of(table: &HealthTable) -> ModuleHealth {
         table.of_all(&[Module::example("m")], now()).remove(0).1
-    }
-
-    #[test]
-    fn a_module_that_begins_to_be_blocked_becomes_blocked() {
-        let (table, module): (_, Arc<str>) = (HealthTable::default(), "m".into());
-        let of = || of(&table);
-        assert_eq!(of().status, Verdict::Unknown);
-        table.note(&module, Outcome::Skipped, Duration::ZERO, now());
-        assert_eq!(of().checks, 0);
-        for _ in 0..10 {
-            table.note(&module, Outcome::Miss, Duration::from_millis(100), now());
-        }
-        assert_eq!((of().status, of().latency_ms), (Verdict::Ok, Some(100)));
-        for _ in 0..30 {
-            table.note(&module, Outcome::Blocked, Duration::from_millis(300), now());
-        }
-        assert_eq!(of().status, Verdict::Blocked);
-        assert!(of().blocked_rate > 0.7 && of().latency_ms.unwrap() > 290, "{:?}", of());
-        assert!(table.expected("m") > table.expected("other") / 4);
     }
 
     #[test]

@@ -7,7 +7,6 @@ use crate::model::entity::tests::record;
 use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::modules::query::{Query, SearchType};
-use crate::runs::graph::{EdgeClass, Graph};
 use crate::runs::leads::links::Subjects;
 use crate::runs::record::Findings;
 
@@ -182,42 +181,6 @@ fn masses_of_links_are_bounded_and_counted() {
     };
     let found = leads_of(SearchType::Username, "octocat", &(1..=30).map(page).collect::<Vec<_>>());
     assert_eq!((found.all.len(), found.omitted), (2_000, 1_000));
-}
-
-#[test]
-fn email_searches_lead_from_the_accounts_that_a_site_shows() {
-    let results = [
-        listed(1, "gravatar_profile", "profile", "https://gravatar.com/octocat", json!({})),
-        listed(2, "gravatar_profile", "account", "https://github.com/octocat", json!({"verified": true})),
-        listed(3, "gravatar_profile", "url", "https://octo.example.org/blog", json!({})),
-    ];
-    let found = leads_of(SearchType::Email, "cat@example.org", &results);
-    assert_eq!(
-        shown(&found),
-        [
-            "verified account GitHub/octocat not_requested",
-            "verified username octocat not_requested",
-            "stated domain octo.example.org not_requested",
-        ]
-    );
-}
-
-#[test]
-fn graphs_join_what_was_searched_with_what_was_found_and_named() {
-    let results = [
-        profile(1, "github", "octocat", json!({"website": "octo.example.org", "display_name": "Octo Cat"})),
-        profile(2, "gitlab", "octocat", json!({})),
-    ];
-    let query = Query::parse(SearchType::Username, "octocat").unwrap();
-    let graph = Graph::of(&[Findings::new(run_id(), query, &results)], catalog().profiles());
-    let shown: Vec<String> = graph.nodes.iter().map(|it| format!("{} {}", it.kind, it.value)).collect();
-    assert_eq!(shown, ["query octocat", "account octocat", "account octocat", "domain octo.example.org"]);
-    assert_eq!(graph.nodes[1].display_name.as_deref(), Some("Octo Cat"));
-    let classes: Vec<EdgeClass> = graph.edges.iter().map(|edge| edge.class).collect();
-    assert_eq!(classes.iter().filter(|class| **class == EdgeClass::SameName).count(), 2);
-    assert_eq!(classes.iter().filter(|class| **class == EdgeClass::Stated).count(), 1);
-    // The id of an entity never changes, because other programs keep it.
-    assert_eq!(graph.nodes[1].id.to_string(), Entity::account("GitHub", "@OctoCat").id.to_string());
 }
 
 /// Texts that may hold anything.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::*;
@@ -20,18 +20,7 @@ fn run(modules: usize) -> LiveRun {
 }
 
 fn record(id: u32) -> ResultRecord {
-    ResultRecord {
-        id,
-        result_type: "account".into(),
-        entity_type: "account".into(),
-        platform: None,
-        value: Some(format!("v{id}")),
-        confidence: 0.5,
-        source: "m".into(),
-        metadata: Map::new(),
-        created_at: "2026-01-01T00:00:00Z".parse().unwrap(),
-        annotation: None,
-    }
+    crate::model::entity::tests::record(id, "account", &format!("v{id}"), &json!({}))
 }
 
 /// Publishes the next write, as the driver of the run does after it was stored.
@@ -88,22 +77,6 @@ fn a_waiting_reader_is_woken_by_a_change_and_by_a_stop() {
     publish(&run, vec![record(1)], vec![], vec![]);
     run.stop(Stopped::Shutdown);
     assert_eq!(waiting.join().unwrap(), (1, Some(Stopped::Shutdown)));
-}
-
-#[test]
-fn the_version_changes_with_every_change() {
-    let run = run(1);
-    let mut versions = vec![run.version()];
-    publish(&run, vec![record(1)], vec![], vec![]);
-    versions.push(run.version());
-    publish(&run, vec![], vec![], vec![report(0)]);
-    versions.push(run.version());
-    run.end(run.unchanged(), ending(), true);
-    versions.push(run.version());
-    run.end(run.unchanged(), ending(), true);
-    assert_eq!(run.version(), versions[3], "a run ends once");
-    versions.dedup();
-    assert_eq!(versions.len(), 4);
 }
 
 #[test]
@@ -210,32 +183,6 @@ proptest! {
         }
         prop_assert_eq!(clients.last().unwrap().1.frames, want.len(), "a replay shows each result once");
     }
-}
-
-#[test]
-fn twelve_sources_that_a_slow_reader_has_missed_are_one_frame() {
-    let run = run(2000);
-    let mut client = Client::default();
-    publish(&run, vec![with_sources(1, 1)], vec![], vec![report(0)]);
-    client.read(&run);
-    for count in 2..=12 {
-        publish(&run, vec![], vec![with_sources(1, count)], vec![report(count)]);
-        assert_eq!(run.result(1).unwrap().value, Some(count.to_string()), "a poll sees it at once");
-    }
-    let mut late = Client::default();
-    late.read(&run);
-    assert_eq!((late.frames, late.newest[&1]), (1, 12), "who came late has it already");
-    // The reader falls behind the ring. Results that it has are not sent again.
-    for number in 0..=RING_WRITES {
-        publish(&run, vec![], vec![], vec![report(number)]);
-    }
-    client.read(&run);
-    late.read(&run);
-    assert_eq!((client.frames, client.newest[&1], late.frames), (2, 12, 1));
-    publish(&run, vec![], vec![with_sources(1, 13)], vec![]);
-    run.end(run.unchanged(), ending(), true);
-    client.read(&run);
-    assert_eq!((client.frames, client.newest[&1], client.done), (3, 13, true));
 }
 
 #[test]

@@ -2,14 +2,11 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use parking_lot::Mutex;
-
 use super::host::FORGET_AFTER;
 use super::task::Pace;
 use super::*;
 use crate::modules::module::Module;
 use crate::modules::terms::HostAccess;
-use crate::runs::shared_answers::Answer;
 use std::collections::VecDeque;
 
 const WORKERS: usize = 8;
@@ -146,21 +143,6 @@ fn accounts_take_turns_at_a_host_and_batches_come_last() {
 }
 
 #[test]
-fn checks_of_batches_leave_a_place_of_a_host_free() {
-    let world = World::new(2);
-    let (batch, single) = (world.join(None, true), world.join(None, false));
-    world.add(&batch, 0..3);
-    let batches = world.begin(&[0]);
-    world.add(&single, 10..12);
-    let singles = world.begin(&[10]);
-    drop(batches);
-    let more = world.begin(&[11]);
-    drop(singles);
-    world.begin(&[]);
-    assert_eq!(world.drain(more), [1, 2]);
-}
-
-#[test]
 fn batches_keep_their_share_of_the_workers_whether_they_wait_for_hosts_or_not() {
     let world = World::new(6);
     let (batch, single) = (world.join(None, true), world.join(None, false));
@@ -268,25 +250,6 @@ fn a_host_that_asked_for_a_pause_gets_one_and_other_sources_are_asked_meanwhile(
 }
 
 #[test]
-fn a_free_worker_goes_to_the_account_with_the_fewest_checks() {
-    let world = World::new(6);
-    let (busy, other) = (AccountId::new(), AccountId::new());
-    let groups = [busy, busy, other].map(|account| world.join(Some(account), false));
-    let batch = world.join(Some(other), true);
-    let of_group = |group: usize| (0..9).map(move |at| group * 10 + at);
-    for (at, group) in groups.iter().chain([&batch]).enumerate() {
-        world.ask(group, of_group(at).map(|place| World::task(place, &[])));
-    }
-    let (mut order, mut permits) = (Vec::new(), Vec::new());
-    for _ in 0..WORKERS {
-        let (place, permit) = world.next().unwrap();
-        order.push(place / 10);
-        permits.push(permit);
-    }
-    assert_eq!(order, [0, 2, 1, 2, 0, 2, 3, 3], "a quarter is left for batches");
-}
-
-#[test]
 fn a_run_begins_with_some_slow_checks_and_ends_with_others() {
     let world = World::new(6);
     let group = world.join(None, false);
@@ -299,30 +262,6 @@ fn a_run_begins_with_some_slow_checks_and_ends_with_others() {
     world.ask(&group, tasks);
     let _permits = world.begin(&[0, 1, 2, 3, 4, 5, 7, 6]);
     assert!(!group.look().has_waiting && group.look().trials_end.is_none(), "none of them is a trial");
-}
-
-#[test]
-fn a_check_that_another_one_answers_takes_no_place_and_makes_the_check_if_that_fails() {
-    let world = World::new(2);
-    let account = AccountId::new();
-    let groups = [(); 3].map(|()| world.join(Some(account), false));
-    let question = |name: &str| Some((account, Arc::from("m"), name.to_owned()));
-    for (place, group) in groups.iter().enumerate() {
-        world.ask(group, vec![Task { question: question("one"), ..World::task(place, &[&["a"]]) }]);
-    }
-    let (place, asking) = world.next().unwrap();
-    assert_eq!(place, 0);
-    assert!(world.next().is_none(), "the host has a place left");
-    // The first check comes to nothing, so the others make it themselves.
-    drop(asking);
-    let (places, mut asking) = world.all();
-    assert_eq!(places.len(), 2);
-    let report = Arc::new(Report { reason: None, ..Report::bare(Outcome::Hit, Reason::Weak) });
-    let answer = Answer::of(crate::base::ids::RunId::new(), &report);
-    asking.pop_front().unwrap().end(Feedback::Conclusive, answer);
-    world.ask(&groups[0], vec![Task { question: question("one"), ..World::task(7, &[&["a"]]) }]);
-    let Some((7, Err(shared))) = world.next_at(Class::Check, 0) else { panic!("not answered") };
-    assert_eq!((shared.outcome, shared.evidence.requests), (Outcome::Hit, 0));
 }
 
 #[test]
@@ -350,34 +289,6 @@ fn a_task_that_may_not_wait_is_dropped_at_a_full_host() {
     world.ask(&group, [Task { kind: Kind::IfFree, ..World::task(6, &[&["a"]]) }]);
     assert_eq!(world.all().0, [6, 7], "it comes before others");
     assert!(world.scheduler.state.lock().tasks.is_empty());
-}
-
-#[test]
-fn workers_start_as_checks_need_them_and_survive_a_panic() {
-    let threads = 40;
-    let no_answers = SharedAnswers::new(Duration::ZERO);
-    let scheduler = Scheduler::new([threads, 1], 6, Arc::default(), no_answers);
-    let group = scheduler.join(None, false, true);
-    let (arrive, arrived) = channel();
-    let (end, ended) = channel::<()>();
-    let ended = Arc::new(Mutex::new(ended));
-    let task = |work: Work| (World::task(0, &[]), work);
-    group.add(vec![task(Box::new(|_| panic!("a panic on purpose")))]);
-    let waits = || {
-        let (arrive, ended) = (arrive.clone(), Arc::clone(&ended));
-        task(Box::new(move |_permit| {
-            arrive.send(()).unwrap();
-            let _ = ended.lock().recv();
-        }))
-    };
-    // Each check holds its thread, so that all of them run at once.
-    group.add((0..threads).map(|_| waits()).collect());
-    (0..threads).for_each(|_| arrived.recv().unwrap());
-    assert_eq!(scheduler.load(), (threads, threads));
-    drop(end);
-    while scheduler.load().0 > 0 {
-        std::thread::yield_now();
-    }
 }
 
 #[test]

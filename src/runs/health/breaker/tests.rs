@@ -249,29 +249,6 @@ fn a_closed_breaker_without_recent_events_is_idle() {
 }
 
 #[test]
-fn a_host_that_concludes_some_checks_is_not_given_up_and_one_that_stops_is() {
-    let mut breaker = Breaker::default();
-    let mut next = 0;
-    let mut fail = |breaker: &mut Breaker, count: u128| {
-        for _ in 0..count {
-            next += 1;
-            breaker.fail(run(next), Outcome::Timeout, at(0));
-        }
-        breaker.opening().is_some()
-    };
-    for failures in [1, 5, 2, 7, 1] {
-        assert!(!fail(&mut breaker, failures), "{failures}");
-        breaker.note_success(at(0));
-    }
-    assert!(fail(&mut breaker, 23), "at the latest");
-    breaker.note_success(at(0));
-    for _ in 0..40 {
-        breaker.note_success(at(0));
-    }
-    assert!(!fail(&mut breaker, 2) && fail(&mut breaker, 2), "what was long ago is forgotten");
-}
-
-#[test]
 fn a_host_has_three_seconds_in_its_first_trial_and_longer_with_each_failure() {
     let breakers = Breakers::new(Arc::new(crate::base::clock::ManualClock::new(at(100))), RULES);
     let slower = Opening { wait: RULES.first * 4, ..opening(0) };
