@@ -21,6 +21,11 @@ const CHARSET_REACH_IN_HEAD: usize = 8 * 1024;
 /// A response with its body as text, JSON and HTML. Each form is created on first use.
 pub(crate) struct Answer<'r> {
     pub(crate) response: &'r Response,
+    forms: Forms<'r>,
+}
+
+#[derive(Default)]
+struct Forms<'r> {
     text: OnceCell<Cow<'r, str>>,
     lower: OnceCell<String>,
     json: OnceCell<Option<Value>>,
@@ -31,25 +36,17 @@ pub(crate) struct Answer<'r> {
 
 impl<'r> Answer<'r> {
     pub(crate) fn new(response: &'r Response) -> Self {
-        Self {
-            response,
-            text: OnceCell::new(),
-            lower: OnceCell::new(),
-            json: OnceCell::new(),
-            page: OnceCell::new(),
-            json_ld: OnceCell::new(),
-            scripts: OnceCell::new(),
-        }
+        Self { response, forms: Forms::default() }
     }
 
     /// Returns the body as text. Invalid bytes become U+FFFD.
     pub(crate) fn text(&self) -> &str {
-        self.text.get_or_init(|| decode(self.response))
+        self.forms.text.get_or_init(|| decode(self.response))
     }
 
     /// Returns the text in lower case.
     pub(crate) fn lower(&self) -> &str {
-        self.lower.get_or_init(|| self.text().to_lowercase())
+        self.forms.lower.get_or_init(|| self.text().to_lowercase())
     }
 
     /// Returns whether only a part of the body was read. Nothing can then be concluded from a missing text.
@@ -65,7 +62,7 @@ impl<'r> Answer<'r> {
             let is_read = !self.is_cut() && script_json::cost(text) <= MAX_COST;
             is_read.then(|| script_json::read(text).map(with_joined_txt)).flatten()
         };
-        self.json.get_or_init(read).as_ref()
+        self.forms.json.get_or_init(read).as_ref()
     }
 
     /// Returns whether the body is not read as JSON because that would take too much memory.
@@ -76,7 +73,7 @@ impl<'r> Answer<'r> {
 
     /// Returns the body as HTML.
     pub(crate) fn page(&self) -> &Page {
-        self.page.get_or_init(|| Page::read(self.text()))
+        self.forms.page.get_or_init(|| Page::read(self.text()))
     }
 
     /// Returns whether the body is an HTML page, by its content type or, without one, by its beginning.
@@ -95,7 +92,7 @@ impl<'r> Answer<'r> {
 
     /// Returns the JSON-LD objects of the page. Arrays and `@graph`s are split into their elements, at every depth.
     pub(crate) fn json_ld(&self) -> &[Value] {
-        self.json_ld.get_or_init(|| {
+        self.forms.json_ld.get_or_init(|| {
             let mut objects = Vec::new();
             for document in self.documents(&[ScriptKind::LinkedData]) {
                 collect_objects(document, &mut objects);
@@ -106,7 +103,7 @@ impl<'r> Answer<'r> {
 
     /// Returns the JSON documents in the page's other scripts, in order.
     pub(crate) fn scripts(&self) -> &[Value] {
-        self.scripts.get_or_init(|| self.documents(&[ScriptKind::Json, ScriptKind::Code]))
+        self.forms.scripts.get_or_init(|| self.documents(&[ScriptKind::Json, ScriptKind::Code]))
     }
 
     fn documents(&self, kinds: &[ScriptKind]) -> Vec<Value> {

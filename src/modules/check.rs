@@ -87,7 +87,8 @@ impl Checker {
             Outcome::Miss if check.source.verdict.is_bare_miss => Some(Direction::Known),
             _ => None,
         };
-        let control = direction.and_then(|direction| self.control(direction, &mut check, query, terms));
+        let control = direction
+            .and_then(|direction| Some((direction, self.control(direction, &mut check, query, terms)?)));
         conclude(&mut check, control.as_ref());
         check.report
     }
@@ -218,14 +219,15 @@ fn control_terms<'t>(module: &Module, terms: Terms<'t>, now: Instant) -> Terms<'
 
 /// Completes the report of a check after its control check, with the findings of a hit.
 #[inline(never)]
-fn conclude(check: &mut ActiveCheck<'_>, control: Option<&ControlResult>) {
-    match (check.report.outcome, control.map(|control| control.verdict)) {
-        (Outcome::Hit, Some(ControlVerdict::Failed)) => mark_unreliable(&mut check.report, Direction::MadeUp),
-        (Outcome::Hit, _) => read_findings(check, control),
-        (Outcome::Miss, Some(ControlVerdict::Failed)) => mark_unreliable(&mut check.report, Direction::Known),
-        (Outcome::Miss, None | Some(ControlVerdict::Passed)) => {}
-        (Outcome::Miss, Some(_)) => check.report.reason = Some(Reason::KnownUnclear),
-        _ => {}
+fn conclude(check: &mut ActiveCheck<'_>, control: Option<&(Direction, ControlResult)>) {
+    let report = &mut check.report;
+    match (report.outcome, control.map(|(direction, result)| (direction, result.verdict))) {
+        (_, Some((direction, ControlVerdict::Failed))) => {
+            (report.outcome, report.reason) = (Outcome::Unreliable, Some(direction.failure()));
+        }
+        (Outcome::Hit, _) => read_findings(check, control.map(|(_, result)| result)),
+        (_, None | Some((_, ControlVerdict::Passed))) => {}
+        (_, Some(_)) => report.reason = Some(Reason::KnownUnclear),
     }
     let is_unclear = check.report.reason == Some(Reason::KnownUnclear);
     if check.report.outcome.is_conclusive() && !is_unclear {
@@ -234,16 +236,11 @@ fn conclude(check: &mut ActiveCheck<'_>, control: Option<&ControlResult>) {
     }
 }
 
-fn mark_unreliable(report: &mut Report, direction: Direction) {
-    report.outcome = Outcome::Unreliable;
-    report.reason = Some(direction.failure());
-}
-
 /// Adds the findings of a hit to its report.
 fn read_findings(check: &mut ActiveCheck<'_>, control_result: Option<&ControlResult>) {
     let entry = check.module.entry();
-    let page_profile = control_result.and_then(|control_result| control_result.page_profile.as_deref());
-    let control = control_result.map(|control_result| control_result.verdict);
+    let page_profile = control_result.and_then(|result| result.page_profile.as_deref());
+    let control = control_result.map(|result| result.verdict);
     let confidence = confidence(check.source.verdict.strength.unwrap_or(Strength::Status), control);
     let values = check.values();
     let read = check.read_source(|answers| entry.findings(answers, values, confidence, page_profile));

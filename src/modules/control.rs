@@ -179,7 +179,7 @@ fn known(module: &Module) -> Option<Query> {
 /// module uses only the domain of an address, the domain is made up too.
 pub fn made_up(module: &Module, query: &Query, seed: u64) -> Option<Query> {
     let mut generator = NameGenerator { module, query, random: Random::new(seed) };
-    generator.in_form(&[Form::LettersThenDigits, Form::Letters, Form::Digits]).or_else(|| generator.sampled())
+    generator.in_form(&[LETTERS_THEN_DIGITS, LETTERS, DIGITS]).or_else(|| generator.sampled())
 }
 
 /// Returns two made-up queries of different forms, as far as the module accepts different forms. A site may
@@ -187,11 +187,9 @@ pub fn made_up(module: &Module, query: &Query, seed: u64) -> Option<Query> {
 pub fn two_made_up(module: &Module, query: &Query, seed: u64) -> Vec<Query> {
     let Some(first) = made_up(module, query, seed) else { return Vec::new() };
     let mut generator = NameGenerator { module, query: &first, random: Random::new(seed ^ 1) };
-    let forms =
-        [Form::Parted('_'), Form::Parted('-'), Form::Parted('.'), Form::Letters, Form::LettersThenDigits];
     let second = generator
-        .in_form(&forms)
-        .or_else(|| generator.in_form(&[Form::Digits]))
+        .in_form(&[&PARTED[..], &[LETTERS, LETTERS_THEN_DIGITS]].concat())
+        .or_else(|| generator.in_form(&[DIGITS]))
         .or_else(|| generator.sampled());
     let second = second.filter(|made| made.normal() != query.normal());
     std::iter::once(first.clone()).chain(second).collect()
@@ -208,7 +206,7 @@ impl NameGenerator<'_> {
     fn in_form(&mut self, forms: &[Form]) -> Option<Query> {
         for chars in [13, 11, 9, 15, 19, 8, 7, 6, 24, 30] {
             for form in forms {
-                let name = form.name(&mut self.random, chars);
+                let name = Sampled::new(&form(chars))?.text(self.random.next())?;
                 if let Some(made) = self.wrap(&name).and_then(|text| self.fits(&text)) {
                     return Some(made);
                 }
@@ -283,28 +281,19 @@ fn reads_name(extractor: &LongExtractor) -> bool {
         || extractor.inner.as_deref().is_some_and(reads_name)
 }
 
-#[derive(Debug, Clone, Copy)]
-enum Form {
-    LettersThenDigits,
-    Letters,
-    Digits,
-    /// Letters in two parts, with this character between them.
-    Parted(char),
-}
+/// The letters of made-up names, as a regex. The others are easily mistaken for digits.
+const LETTER: &str = "[a-hjkmnp-z]";
 
-impl Form {
-    fn name(self, random: &mut Random, chars: usize) -> String {
-        const LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz";
-        const DIGITS: &[u8] = b"123456789";
-        let letters = match self {
-            Self::LettersThenDigits => chars - 3,
-            Self::Letters | Self::Parted(_) => chars,
-            Self::Digits => 0,
-        };
-        let name = (0..chars).map(|index| match self {
-            Self::Parted(between) if index == chars / 2 => between,
-            _ => random.pick(if index < letters { LETTERS } else { DIGITS }),
-        });
-        name.collect()
-    }
+/// A form of made-up names: the regex of those with a number of characters.
+type Form = fn(usize) -> String;
+
+const LETTERS_THEN_DIGITS: Form = |chars| format!("{LETTER}{{{}}}[1-9]{{3}}", chars - 3);
+const LETTERS: Form = |chars| format!("{LETTER}{{{chars}}}");
+const DIGITS: Form = |chars| format!("[1-9]{{{chars}}}");
+/// Letters in two parts, with a sign between them.
+const PARTED: [Form; 3] =
+    [|chars| parted(chars, "_"), |chars| parted(chars, "-"), |chars| parted(chars, r"\.")];
+
+fn parted(chars: usize, sign: &str) -> String {
+    format!("{LETTER}{{{}}}{sign}{LETTER}{{{}}}", chars / 2, chars - chars / 2 - 1)
 }

@@ -47,36 +47,34 @@ words! {
 impl Outcome {
     /// Returns the outcome's name for people, such as `Timed out`.
     pub fn title(self) -> &'static str {
-        match self {
-            Self::Hit => "Hit",
-            Self::Miss => "Miss",
-            Self::Blocked => "Blocked",
-            Self::RateLimited => "Rate limited",
-            Self::Timeout => "Timed out",
-            Self::Error => "Failed",
-            Self::Unreliable => "Unreliable",
-            Self::Skipped => "Skipped",
-        }
+        self.for_people().0
     }
 
     /// Returns the outcome's meaning for people, as a sentence.
     pub fn meaning(self) -> &'static str {
+        self.for_people().1
+    }
+
+    fn for_people(self) -> (&'static str, &'static str) {
         match self {
-            Self::Hit => "The query was found on the site.",
-            Self::Miss => "The query was not found on the site.",
-            Self::Blocked => "A captcha, a challenge or a login page blocked the check.",
-            Self::RateLimited => "The site refused more requests for now.",
-            Self::Timeout => "The site did not answer in time.",
-            Self::Error => {
-                "There was no usable answer: the connection failed, or the module does not know the answer."
-            }
-            Self::Unreliable => {
-                "The site reports a made-up name as found or a known account as missing, so its answer proves nothing."
-            }
-            Self::Skipped => {
+            Self::Hit => ("Hit", "The query was found on the site."),
+            Self::Miss => ("Miss", "The query was not found on the site."),
+            Self::Blocked => ("Blocked", "A captcha, a challenge or a login page blocked the check."),
+            Self::RateLimited => ("Rate limited", "The site refused more requests for now."),
+            Self::Timeout => ("Timed out", "The site did not answer in time."),
+            Self::Error => (
+                "Failed",
+                "There was no usable answer: the connection failed, or the module does not know the answer.",
+            ),
+            Self::Unreliable => (
+                "Unreliable",
+                "The site reports a made-up name as found or a known account as missing, so its answer proves nothing.",
+            ),
+            Self::Skipped => (
+                "Skipped",
                 "The site was not searched: the query is not valid there, a key or a browser is missing, or the search was \
-                 stopped."
-            }
+                 stopped.",
+            ),
         }
     }
 

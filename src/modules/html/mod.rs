@@ -303,18 +303,12 @@ impl Reader {
 
     fn imply_ends(&mut self, name: &str) {
         let (ended, stops) = implied_ends(name);
-        let open = self.stack.iter().enumerate().rev().take(IMPLIED_REACH).take_while(|_| !ended.is_empty());
-        let mut outermost = None;
-        for (index, element) in open {
-            let open = part(&self.page.words, &self.page.elements[*element].name);
-            if ended.contains(&open) {
-                outermost = Some(index);
-            } else if stops.contains(&open) {
-                break;
-            }
-        }
-        if let Some(index) = outermost {
-            self.close_to(index);
+        let Page { words, elements, .. } = &self.page;
+        let open = self.stack.iter().map(|index| part(words, &elements[*index].name)).enumerate().rev();
+        let near = open.take(if ended.is_empty() { 0 } else { IMPLIED_REACH });
+        let near = near.take_while(|(_, open)| ended.contains(open) || !stops.contains(open));
+        if let Some((outermost, _)) = near.filter(|(_, open)| ended.contains(open)).last() {
+            self.close_to(outermost);
         }
     }
 
