@@ -78,16 +78,11 @@ impl<'r> Answer<'r> {
 
     /// Returns whether the body is an HTML page, by its content type or, without one, by its beginning.
     pub(crate) fn is_page(&self) -> bool {
-        match self.media_type().as_str() {
+        match content_type(self.response).0.as_str() {
             "text/html" | "application/xhtml+xml" => true,
             "" => self.text().trim_start().starts_with('<') && !has_xml_prolog(self.text()),
             _ => false,
         }
-    }
-
-    /// Returns the content type in lower case, without parameters. It is empty if there is none.
-    fn media_type(&self) -> String {
-        content_type(self.response).0
     }
 
     /// Returns the JSON-LD objects of the page. Arrays and `@graph`s are split into their elements, at every depth.

@@ -37,11 +37,8 @@ impl Algorithm {
 /// Returns the MurmurHash3 of the body in base64, with a line break after every 76 characters and at the end.
 fn favicon_hash(body: &[u8]) -> i32 {
     let encoded = STANDARD.encode(body);
-    let mut text = Vec::with_capacity(encoded.len() + encoded.len() / LINE + 1);
-    for line in encoded.as_bytes().chunks(LINE) {
-        text.extend_from_slice(line);
-        text.push(b'\n');
-    }
+    let lines = encoded.as_bytes().chunks(LINE);
+    let text: Vec<u8> = lines.flat_map(|line| line.iter().chain(b"\n")).copied().collect();
     murmur3(&text).cast_signed()
 }
 

@@ -143,11 +143,13 @@ impl Module {
 
     /// Returns the ranges of probes that form a source: the first probes, then those that begin with each fallback.
     pub(crate) fn sources(&self) -> Vec<Range<usize>> {
-        let probes = &self.entry.probes;
-        let is_start = |index: usize| index == 0 || probes[index].fallback;
-        let starts: Vec<usize> = (0..probes.len()).filter(|index| is_start(*index)).collect();
-        let ends = starts.iter().skip(1).copied().chain([probes.len()]);
-        starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+        let mut end = 0;
+        let sources = self.entry.probes.chunk_by(|_, next| !next.fallback);
+        let range = |source: &[Probe]| {
+            end += source.len();
+            end - source.len()..end
+        };
+        sources.map(range).collect()
     }
 
     /// Returns the reason why the module cannot be used for this query, or `None` if it can.

@@ -125,13 +125,12 @@ impl Writer {
         let ranges: Vec<(u32, u32)> =
             class.iter().map(|range| (u32::from(range.start()), u32::from(range.end()))).collect();
         let holds = |c: char| ranges.iter().any(|(from, to)| (*from..=*to).contains(&u32::from(c)));
-        let names: Vec<u8> = (b'a'..=b'z').chain(b'0'..=b'9').filter(|b| holds(char::from(*b))).collect();
-        if !names.is_empty() {
-            return Some(self.random.pick(&names));
-        }
-        let printable: Vec<u8> = (b' '..=b'~').filter(|b| holds(char::from(*b))).collect();
-        if !printable.is_empty() {
-            return Some(self.random.pick(&printable));
+        let names: Vec<u8> = (b'a'..=b'z').chain(b'0'..=b'9').collect();
+        for usual in [names, (b' '..=b'~').collect()] {
+            let fitting: Vec<u8> = usual.into_iter().filter(|byte| holds(char::from(*byte))).collect();
+            if !fitting.is_empty() {
+                return Some(self.random.pick(&fitting));
+            }
         }
         let (from, to) = *ranges.first()?;
         let offset = self.random.below(u64::from(to - from).min(40) + 1);

@@ -10,11 +10,10 @@ use super::page_profile::PageProfile;
 use super::source::MAX_ITEMS;
 use super::valid::valid;
 use super::{Answers, Item, Reading};
-use crate::modules::definition::as_text;
-use crate::modules::definition::{Entry, Extractor, ListResult, MainResult, ResultType};
+use crate::modules::definition::{Entry, Extractor, ListResult, MainResult, Probe, ResultType, as_text};
 use crate::modules::outcome::Finding;
 use crate::modules::query::SearchType;
-use crate::modules::template::{Template, Values, Variable};
+use crate::modules::template::{Template, Values};
 use crate::modules::text::clean;
 
 /// The default maximum number of results of one list.
@@ -63,24 +62,21 @@ impl Entry {
     }
 
     /// Returns the main result. Without one, a hit for a person is an account.
-    fn main(&self) -> Option<Cow<'_, MainResult>> {
+    fn main(&self) -> Option<&MainResult> {
+        static ACCOUNT: MainResult =
+            MainResult { result_type: ResultType::Account, value: None, metadata: BTreeMap::new() };
         let is_account = self.results.is_empty() && self.search_type != SearchType::Domain;
-        let account =
-            || MainResult { result_type: ResultType::Account, value: None, metadata: BTreeMap::new() };
-        let usual = || is_account.then(|| Cow::Owned(account()));
-        self.result.as_ref().map(Cow::Borrowed).or_else(usual)
+        self.result.as_ref().or(is_account.then_some(&ACCOUNT))
     }
 
     /// Returns whether the generic profile data of a page is read, without that of the page of a made-up name.
     pub(crate) fn reads_page_profile(&self) -> bool {
         let is_account =
             |main: &MainResult| matches!(main.result_type, ResultType::Account | ResultType::Profile);
-        let is_key = |variable: &Variable| matches!(variable, Variable::Config { .. });
         // Links on the page are resolved against its address, which must therefore contain no key.
-        let has_key = || self.probes.iter().flat_map(|probe| probe.url.variables()).any(is_key);
         self.search_type == SearchType::Username
-            && self.main().is_some_and(|main| is_account(&main))
-            && !has_key()
+            && self.main().is_some_and(is_account)
+            && !self.probes.iter().any(Probe::has_key_in_address)
     }
 
     /// Returns the generic profile data in these responses, for the metadata of a hit.
@@ -99,7 +95,7 @@ impl Entry {
         control: Option<&PageProfile>,
     ) -> (Vec<Finding>, bool) {
         let (mut distinct, mut is_cut) = (Distinct::default(), false);
-        if let Some(found) = self.main().and_then(|main| self.main_finding(&main, answers, values, control)) {
+        if let Some(found) = self.main().and_then(|main| self.main_finding(main, answers, values, control)) {
             distinct.add(found, usize::MAX);
         }
         for list in &self.results {

@@ -2,8 +2,8 @@
 //! description. It supplies metadata that an entry does not set itself.
 
 use serde_json::{Map, Value};
-use url::Url;
 
+use super::valid::web_address;
 use crate::modules::answer::Answer;
 use crate::modules::html::Page;
 use crate::modules::text::{MAX_VALUE_CHARS, clean, same_name, squeeze};
@@ -27,7 +27,7 @@ impl PageProfile {
         let page = answer.page();
         let objects = answer.json_ld();
         let person = owner(objects).map(|person| referred(person, objects));
-        let linked = |member: &str| person.and_then(|person| person.get(member));
+        let linked = |name: &str, members: &[&str]| text(person?.get(name)?, members);
         let meta =
             |names: &[&str]| names.iter().find_map(|name| page.metas(name).find(|it| !it.trim().is_empty()));
         let own_title = meta(&["og:title", "twitter:title"]);
@@ -38,22 +38,23 @@ impl PageProfile {
             (!text.is_empty() && !is_site).then_some(text)
         };
         let is_profile = meta(&["og:type"]).is_some_and(|kind| kind.to_ascii_lowercase().contains("profile"));
-        let named = linked("name").and_then(text).map(str::to_owned);
+        let named = linked("name", &["@value"]).map(str::to_owned);
         let display_name = named
             .or_else(|| full_name(page))
             .or_else(|| own_title.and_then(|title| bare_name(title, is_profile, &[site, platform], name)))
             .and_then(says)
             .filter(|text| !same_name(text.trim_start_matches('@'), name));
-        let described = linked("description").and_then(text);
+        let described = linked("description", &["@value"]);
         let bio = described.or_else(|| meta(&["og:description", "description", "twitter:description"]));
-        let image = linked("image")
-            .and_then(image)
+        let image = linked("image", &["contentUrl", "url"])
             .or_else(|| meta(&["og:image:secure_url", "og:image", "twitter:image"]));
+        let base = &answer.response.final_url;
+        let address = |text: &str| web_address(base.join(text.trim()).ok()?.as_str());
         let texts = [
             ("title", page.title().or_else(|| own_title.map(str::to_owned)).and_then(says)),
             ("display_name", display_name),
             ("bio", bio.map(str::to_owned).and_then(says)),
-            ("avatar_url", image.and_then(|address| web_address(address, &answer.response.final_url))),
+            ("avatar_url", image.and_then(address).filter(|text| text.len() <= MAX_VALUE_CHARS)),
         ];
         Some(Self(texts.into_iter().filter_map(|(key, text)| Some((key, text?))).collect()))
     }
@@ -107,21 +108,18 @@ fn owner(objects: &[Value]) -> Option<&Value> {
 
 /// Returns the object that a page is about.
 fn main_entity(page: &Value) -> Option<&Value> {
-    ["mainEntity", "about"].iter().find_map(|member| match page.get(member)? {
-        Value::Array(elements) => elements.iter().find(|it| it.is_object()),
-        it => Some(it).filter(|it| it.is_object()),
+    ["mainEntity", "about"].iter().find_map(|member| {
+        let entity = page.get(member)?;
+        let mut all = entity.as_array().into_iter().flatten().chain([entity]);
+        all.find(|it| it.is_object())
     })
 }
 
 /// Returns whether a JSON-LD object has the type of schema.org.
 fn is_type(object: &Value, wanted: &str) -> bool {
-    let fits =
-        |kind: &Value| kind.as_str().is_some_and(|kind| kind.rsplit(['/', ':']).next() == Some(wanted));
-    match object.get("@type") {
-        Some(Value::Array(kinds)) => kinds.iter().any(fits),
-        Some(kind) => fits(kind),
-        None => false,
-    }
+    let kind = object.get("@type");
+    let kinds = kind.and_then(Value::as_array).into_iter().flatten().chain(kind);
+    kinds.filter_map(Value::as_str).any(|kind| kind.rsplit(['/', ':']).next() == Some(wanted))
 }
 
 /// Returns the object that `person` refers to by its `@id`, or `person` itself.
@@ -130,28 +128,13 @@ fn referred<'v>(person: &'v Value, objects: &'v [Value]) -> &'v Value {
     objects.iter().find(|it| it.get("@id") == Some(id) && it.get("name").is_some()).unwrap_or(person)
 }
 
-/// Returns the text of a JSON-LD value, which may be in a list or have a language.
-fn text(value: &Value) -> Option<&str> {
+/// Returns the text of a JSON-LD value, which may be in a list or one of these members of an object.
+fn text<'v>(value: &'v Value, members: &[&str]) -> Option<&'v str> {
     match value {
-        Value::Array(values) => values.iter().find_map(text),
-        Value::Object(members) => members.get("@value")?.as_str(),
+        Value::Array(values) => values.iter().find_map(|value| text(value, members)),
+        Value::Object(object) => members.iter().find_map(|name| object.get(*name)?.as_str()),
         _ => value.as_str(),
     }
-}
-
-fn image(value: &Value) -> Option<&str> {
-    match value {
-        Value::String(address) => Some(address),
-        Value::Array(images) => images.first().and_then(image),
-        Value::Object(members) => ["contentUrl", "url"].iter().find_map(|name| members.get(*name)?.as_str()),
-        _ => None,
-    }
-}
-
-fn web_address(text: &str, base: &Url) -> Option<String> {
-    let url = base.join(text.trim()).ok()?;
-    let is_web = matches!(url.scheme(), "http" | "https") && url.as_str().len() <= MAX_VALUE_CHARS;
-    is_web.then(|| url.into())
 }
 
 /// Returns the full name from the Open Graph properties `profile:first_name` and `profile:last_name`.
@@ -198,7 +181,7 @@ mod tests {
     fn shown(html: &str) -> Value {
         let response = Response {
             status: 200,
-            final_url: Url::parse("https://site.example/u/x").unwrap(),
+            final_url: url::Url::parse("https://site.example/u/x").unwrap(),
             headers: vec![("content-type".to_owned(), "text/html".to_owned())],
             body: html.into(),
             truncated: false,
