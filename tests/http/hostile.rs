@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::hostile_cases::{Case, End, SMUGGLED, quick, slow};
+use super::hostile_cases::{self, Case, End, SMUGGLED};
 use super::kit::{Client, LONG, TestServer, get, post, run_alone};
 use crate::support::eventually;
 
@@ -42,8 +42,8 @@ fn play(server: &TestServer, case: &Case) {
 
 #[test]
 fn hostile_clients_get_their_answers() {
-    let cases = [quick(), slow()].concat();
-    assert!(cases.len() >= 60);
+    let cases = hostile_cases::all();
+    assert!(cases.len() >= 110);
     // The server closes connections only after this time, which is long enough for a busy machine.
     let server = TestServer::with(|config| config.idle_timeout = Duration::from_secs(5));
     std::thread::scope(|scope| {
