@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::support::databases::databases;
 use crate::support::server::{Answer, Server, Setup};
@@ -82,93 +82,6 @@ fn every_format_contains_the_whole_run_before_and_after_a_restart() {
             }
         }
     }
-}
-
-#[test]
-fn each_format_has_its_content_type_and_file_name() {
-    let server = Setup::new().start();
-    let id = server.search("email", " Alice+x@Example.com");
-    server.finished(&id);
-    let end = id.rsplit('-').next().unwrap();
-    for (format, media) in [
-        ("json", "application/json"),
-        ("ndjson", "application/x-ndjson"),
-        ("csv", "text/csv; charset=utf-8; header=present"),
-        ("html", "text/html; charset=utf-8"),
-        ("md", "text/markdown; charset=utf-8"),
-        ("graphml", "application/xml"),
-        ("stix", "application/stix+json;version=2.1"),
-    ] {
-        let answer = export(&server, &id, format);
-        assert_eq!(answer.header("content-type"), Some(media));
-        let name = format!("sightline-email-Alice+x_Example.com-{end}-simulated.{format}");
-        assert_eq!(
-            answer.header("content-disposition").unwrap(),
-            format!("attachment; filename=\"{name}\""),
-            "{answer}"
-        );
-        assert_eq!(answer.header("x-run-status"), Some("completed"));
-        assert_eq!(answer.header("x-run-id"), Some(id.as_str()));
-        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
-        assert_eq!(answer.header("cache-control"), Some("no-store"));
-        assert!(answer.header("ratelimit-policy").unwrap().starts_with("\"read\""), "a read: {answer}");
-        let policy = answer.header("content-security-policy");
-        assert_eq!(policy.is_some_and(|policy| policy.starts_with("default-src 'none'")), format == "html");
-        let path = format!("/v1/searches/{id}/export?format={format}");
-        let head = server.request("HEAD", &path).key(&server.key).send();
-        assert_eq!((head.status, head.body.len(), head.header("content-type")), (200, 0, Some(media)));
-    }
-}
-
-#[test]
-fn an_unknown_format_is_refused_and_the_default_is_json() {
-    let server = Setup::new().start();
-    let id = server.search("username", "alice");
-    server.finished(&id);
-    let whole = export(&server, &id, "json");
-    for query in ["", "?", "?Format=csv"] {
-        let answer = server.get(&format!("/v1/searches/{id}/export{query}"));
-        assert_eq!(answer.status, 200, "{answer}");
-        assert_eq!(answer.header("content-type"), Some("application/json"), "{answer}");
-        assert!(answer.header("content-disposition").unwrap().contains(".json\""), "{answer}");
-        assert!(answer.body == whole.body, "{answer}");
-    }
-    for query in ["", "xml", "JSON", "json%20", "table", "csv&format=json"] {
-        let refused = server.get(&format!("/v1/searches/{id}/export?format={query}"));
-        let body = refused.is_error(400, "invalid_request");
-        assert_eq!(body["detail"]["field"], "format", "{refused}");
-        let all = json!(["json", "ndjson", "csv", "html", "pdf", "md", "graphml", "stix"]);
-        let allowed = if query.contains('&') { json!("one value") } else { all };
-        assert_eq!(body["detail"]["allowed"], allowed, "{refused}");
-    }
-}
-
-#[test]
-fn a_running_run_exports_its_results_so_far() {
-    // Silent sites keep it running during the test.
-    let server = Setup::new().flag("--check-timeout=60s").flag("--run-timeout=120s").start();
-    let id = server.search("username", "silent");
-    for format in FORMATS {
-        let answer = export(&server, &id, format);
-        assert_eq!(answer.header("x-run-status"), Some("running"), "{answer}");
-        let name = answer.header("content-disposition").unwrap();
-        assert!(name.contains("-running-simulated."), "{name}");
-        match format {
-            "json" => assert_eq!(answer.json()["status"], "running"),
-            "html" | "md" => assert!(answer.text().contains("Still running."), "{answer}"),
-            _ => {}
-        }
-    }
-}
-
-#[test]
-fn a_pdf_needs_a_browser() {
-    let server = Setup::new().start();
-    let id = server.search("username", "alice");
-    server.finished(&id);
-    let refused = server.get(&format!("/v1/searches/{id}/export?format=pdf"));
-    refused.is_error(503, "premium_unavailable");
-    assert!(refused.header("retry-after").is_some(), "{refused}");
 }
 
 #[test]

@@ -106,18 +106,3 @@ fn a_lead_is_followed_on_request_and_charged_once() {
     let found = all.iter().find(|lead| lead["status"] == "found").unwrap();
     post(found["lead_id"].as_str().unwrap()).is_error(409, "conflict");
 }
-
-#[test]
-fn a_family_is_deleted_as_a_whole_or_kept() {
-    let server = Setup::new().start();
-    for (parameter, kept) in [("", 2), ("?family=false", 2), ("?family=true", 0)] {
-        let root = start(&server, &json!({"max_searches": 2}));
-        wait_for_family(&server, &root);
-        let deletion = server.request("DELETE", &format!("/v1/searches/{root}{parameter}")).key(&server.key);
-        assert_eq!(deletion.send().status, 204);
-        assert_eq!(family(&server, &root).len(), kept, "{parameter}");
-    }
-    let run = server.search("username", "nobody");
-    let wrong = server.delete(&format!("/v1/searches/{run}?family=all"));
-    wrong.is_error(400, "invalid_request");
-}

@@ -2,23 +2,19 @@
 
 mod bad_input;
 mod credits;
-mod diff;
 mod docs;
 mod export;
 mod following;
 mod headers;
 mod health;
 mod leads;
-mod limits;
 mod made_up;
 mod mail;
 mod merging;
 mod modes;
-mod notes;
 mod openapi;
 mod reading;
 mod selection;
 mod stopping;
 mod streams;
-mod variants;
-mod watches;
+mod transcripts;

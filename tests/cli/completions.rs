@@ -17,12 +17,6 @@ fn every_shell_gets_every_command() {
     }
 }
 
-#[test]
-fn an_unknown_shell_is_refused_with_those_that_are_known() {
-    ran(&["completions", "csh"], &[]).code_is(2).err_has("csh").err_has("bash").err_has("powershell");
-    ran(&["completions"], &[]).code_is(2).err_has("SHELL");
-}
-
 /// Returns what bash proposes for the last of these words.
 fn proposed(words: &str) -> Vec<String> {
     let folder = Folder::new();

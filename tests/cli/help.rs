@@ -46,28 +46,6 @@ fn the_help_of_every_command_has_an_example() {
 }
 
 #[test]
-fn help_shows_no_value_of_a_variable() {
-    let help = ran(
-        &["serve", "--help"],
-        &[("SIGHTLINE_DATABASE", "postgres://u:hunter2@h/d"), ("SIGHTLINE_USER_AGENT", "hunter2")],
-    );
-    help.code_is(0).never_prints("hunter2");
-}
-
-#[test]
-fn an_empty_variable_counts_as_not_set() {
-    let variables = [("SIGHTLINE_LISTEN", ""), ("SIGHTLINE_SANDBOX", ""), ("SIGHTLINE_KEY_X", "")];
-    // The invalid value that they would hide is refused.
-    ran(&["serve", "--max-runs", "0"], &variables).code_is(2).err_has("for --max-runs <N>");
-}
-
-#[test]
-fn a_flag_overrides_its_variable() {
-    let refused = ran(&["serve", "--max-runs", "0"], &[("SIGHTLINE_MAX_RUNS", "nothing")]);
-    refused.code_is(2).err_has("invalid value \"0\" for --max-runs").never_prints("nothing");
-}
-
-#[test]
 fn the_version_is_that_of_the_crate() {
     let version = ran(&["--version"], &[]).code_is(0);
     assert_eq!(version.out, concat!("sightline ", env!("CARGO_PKG_VERSION"), "\n"));

@@ -1,14 +1,12 @@
 //! The binary from outside: what it refuses, what it prints, how it exits.
 
-mod accounts;
-mod catalog;
 mod completions;
 mod help;
 mod interrupts;
 mod real_web;
-mod refusals;
 mod search;
 mod serve;
+mod transcripts;
 
 use std::ffi::OsStr;
 use std::process::{Command, Output, Stdio};

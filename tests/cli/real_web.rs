@@ -145,18 +145,3 @@ fn a_private_address_looks_like_a_name_that_does_not_resolve() {
     assert!(log.contains("little_site: not asked, its host has no public address"), "{log}");
     assert!(!log.contains("alice"), "{log}");
 }
-
-#[test]
-fn premium_without_a_browser_is_unavailable_and_costs_nothing() {
-    let (folder, site) = (Folder::new(), start_site());
-    let server = serving(&catalog(&folder, &site.url(""), true), &["--allow-private-targets"]);
-    let key = server.new_key("pro");
-    let ask = |path: &str| server.request("GET", path).key(&key).send().json();
-    let body = json!({"type": "username", "query": "alice", "premium": true});
-    let refused = server.request("POST", "/v1/searches").key(&key).json(&body).send();
-    refused.is_error(503, "premium_unavailable");
-    assert!(refused.header("retry-after").is_some_and(|wait| wait.parse::<u32>().is_ok_and(|wait| wait > 0)));
-    assert_eq!(ask("/v1/credits")["credits_used"], 0);
-    assert_eq!(ask("/v1/searches")["count"], 0, "there is a run");
-    assert_eq!(site.connections(), 0, "the site was asked");
-}

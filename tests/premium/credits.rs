@@ -81,23 +81,3 @@ fn a_premium_search_uses_browser_modules_and_costs_two_credits() {
         assert_eq!(run["credits_charged"], 1);
     }
 }
-
-#[test]
-fn the_plan_is_checked_before_the_browser_and_neither_refusal_costs_credits() {
-    let mut server =
-        Setup::real().flag("--plans=plain=9:api,pro=9:api:premium,unlimited=unlimited:api").start();
-    assert_eq!(server.get("/v1/capabilities").json()["premium"]["available"], false);
-    assert_eq!(server.figure("sightline_browser_sessions"), 0.0);
-    server.key = server.new_key("plain");
-    let refused = search(&server, "username", "alice", true).is_error(403, "plan_required");
-    assert_eq!(refused["detail"]["plans"], json!(["pro"]));
-    assert_eq!(used(&server), 0);
-    server.key = server.new_key("pro");
-    for mode in ["wait", "stream", "premium"] {
-        let answer = server.post(&json!({"type": "username", "query": "alice", "premium": true, mode: true}));
-        assert!(answer.header("retry-after").is_some_and(|secs| secs.parse::<u64>().is_ok()), "{answer}");
-        let refused = answer.is_error(503, "premium_unavailable");
-        assert!(refused["detail"]["retry_after"].is_u64(), "{refused}");
-    }
-    assert_eq!((used(&server), &server.get("/v1/searches").json()["count"]), (0, &json!(0)));
-}

@@ -19,6 +19,7 @@ pub(crate) mod relay;
 pub(crate) mod server;
 pub(crate) mod site;
 pub(crate) mod tier;
+pub(crate) mod transcript;
 pub(crate) mod waiting;
 pub(crate) mod wire;
 

@@ -71,38 +71,3 @@ fn only_operators_see_the_operator_pages() {
     set_role("user");
     assert_eq!(ann.get("/app/operator").status, 403, "the role was taken away");
 }
-
-#[test]
-fn an_operator_creates_accounts_makes_links_and_changes_plans() {
-    const PAGE: &str = "/app/operator/accounts";
-    let server = Setup::new().start();
-    let ann = Person::signed_in(&server, EMAIL, "pro");
-    let bob = [("email", "bob@example.org"), ("plan", "free")];
-    server.cli(&["account", "set-role", "--email", EMAIL, "--role", "operator"]);
-
-    let made = text(&ann.post_and_go(PAGE, PAGE, &bob));
-    let link = super::person::link_in(&made);
-    let link = link.split('<').next().unwrap();
-    assert!(made.contains("<bdi>bob@example.org</bdi>"), "{made}");
-    assert!(!text(&ann.get(PAGE)).contains("/app/set-up/"), "it is shown once");
-    let again = ann.post(PAGE, PAGE, &bob);
-    assert_eq!(again.status, 422, "{again}");
-    let wrong = ann.post(PAGE, PAGE, &[("email", "no address"), ("plan", "free")]);
-    assert!(wrong.status == 422 && text(&wrong).contains("value=\"no address\""), "{wrong}");
-
-    let newer = text(&ann.post_and_go(PAGE, &format!("{PAGE}/link"), &bob));
-    let newer = super::person::link_in(&newer);
-    let owner = Person::new(&server);
-    assert_eq!(owner.get(link).status, 404, "the newer link replaces it");
-    assert_eq!(owner.get(newer.split('<').next().unwrap()).status, 200);
-
-    let to = |plan: &'static str| [("email", "bob@example.org"), ("plan", plan)];
-    let changed = text(&ann.post_and_go(PAGE, &format!("{PAGE}/plan"), &to("basic")));
-    assert!(changed.contains("The plan is changed."), "{changed}");
-    assert!(server.cli(&["account", "list"]).contains("basic"));
-    assert_eq!(ann.post(PAGE, &format!("{PAGE}/plan"), &to("gold")).status, 422);
-    let unknown = [("email", "carol@example.org"), ("plan", "free")];
-    assert_eq!(ann.post(PAGE, &format!("{PAGE}/link"), &unknown).status, 404);
-    let audit = server.cli(&["audit"]);
-    assert!(audit.contains("account.plan_changed") && audit.contains("account:"), "{audit}");
-}

@@ -2,26 +2,35 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use crate::support::awaited;
-use crate::support::server::{Answer, Server};
+use crate::support::server::{Answer, RequestBuilder, Server};
+use crate::support::wire::Transport;
 
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 /// A browser without scripts.
-pub(crate) struct Person<'a> {
-    server: &'a Server,
+pub(crate) struct Person {
+    server: SocketAddr,
     cookies: RefCell<BTreeMap<String, String>>,
+    /// The token in the forms of the last page with a form.
+    token: RefCell<String>,
 }
 
-impl<'a> Person<'a> {
+impl Person {
     /// Creates one without cookies.
-    pub(crate) fn new(server: &'a Server) -> Self {
-        Self { server, cookies: RefCell::default() }
+    pub(crate) fn new(server: &Server) -> Self {
+        Self { server: server.address, cookies: RefCell::default(), token: RefCell::default() }
+    }
+
+    /// Goes on with another server.
+    pub(crate) fn goes_to(&mut self, server: &Server) {
+        self.server = server.address;
     }
 
     /// Creates an account on that plan, whose owner is signed in by its set-up link.
-    pub(crate) fn signed_in(server: &'a Server, email: &str, plan: &str) -> Self {
+    pub(crate) fn signed_in(server: &Server, email: &str, plan: &str) -> Self {
         let link = new_account(server, email, plan);
         let person = Self::new(server);
         person.get(&link);
@@ -37,11 +46,6 @@ impl<'a> Person<'a> {
 
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.send("GET", path, None, &[])
-    }
-
-    /// Requests something as the script of a page does.
-    pub(crate) fn fetch(&self, path: &str, accept: &str) -> Answer {
-        self.send("GET", path, None, &[("Accept", accept)])
     }
 
     /// Opens `page` and sends its form, with its token and these fields, to `path`.
@@ -102,6 +106,11 @@ impl<'a> Person<'a> {
         field_of(&self.get(page), "csrf")
     }
 
+    /// Returns the token in the forms of the last page.
+    pub(crate) fn token(&self) -> String {
+        self.token.borrow().clone()
+    }
+
     pub(crate) fn cookie(&self, name: &str) -> Option<String> {
         self.cookies.borrow().get(name).cloned()
     }
@@ -110,8 +119,14 @@ impl<'a> Person<'a> {
         self.cookies.borrow_mut().insert(name.to_owned(), value.to_owned());
     }
 
-    fn send(&self, method: &str, path: &str, body: Option<&str>, headers: &[(&str, &str)]) -> Answer {
-        let mut request = self.server.request(method, path);
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        let mut request = RequestBuilder::to(self.server, &Transport::Plain, method, path);
         if !headers.iter().any(|(name, _)| *name == "Accept") {
             request = request.header("Accept", "text/html");
         }
@@ -129,6 +144,10 @@ impl<'a> Person<'a> {
         }
         let answer = request.send();
         self.keep_cookies(&answer);
+        let page = String::from_utf8_lossy(&answer.body);
+        if let Some((_, rest)) = page.split_once("name=\"csrf\" value=\"") {
+            rest.split('"').next().unwrap_or_default().clone_into(&mut self.token.borrow_mut());
+        }
         answer
     }
 

@@ -11,7 +11,7 @@ use crate::webhooks::lab::lab;
 struct Own(Vec<(&'static str, &'static str, String)>);
 
 impl Own {
-    fn make(owner: &Person<'_>) -> Self {
+    fn make(owner: &Person) -> Self {
         let run = owner.ended(&owner.search("everybody", &[]));
         let id = |path: &str| path.rsplit('/').next().unwrap().to_owned();
         let watch = [("query", "everybody"), ("every", "1d"), ("notify_on", "added")];
