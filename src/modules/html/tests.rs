@@ -36,11 +36,6 @@ fn a_script_in_any_depth_is_read() {
     assert_eq!(page.visible_text(), "text");
 }
 
-fn attributes(count: usize) -> String {
-    let names: String = (0..count).map(|name| format!(" {name:x}")).collect();
-    format!("<a{names}>")
-}
-
 #[test]
 fn only_block_elements_separate_words() {
     assert_eq!(fragment_text("<div>a</div><div>b<br>c</div><i>d</i>e&nbsp;f &lt;3"), "a b c de f <3");
