@@ -380,7 +380,7 @@ impl<'c> ActiveCheck<'c> {
 }
 
 fn opened(answers: &[Option<Arc<Response>>]) -> Answers<'_> {
-    Answers::new(answers.iter().map(|response| response.as_deref().map(Answer::new)).collect())
+    Answers(answers.iter().map(|response| response.as_deref().map(Answer::new)).collect())
 }
 
 /// Sends a request. After a connection error it is sent once more, if the deadline has not passed.

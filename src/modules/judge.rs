@@ -61,7 +61,7 @@ pub fn judge(module: &Module, query: &Query, responses: &[Option<Response>]) -> 
         answers.push(answer);
     }
     let values = Values::new(query, &name, &saved, &searches);
-    barrier.unwrap_or_else(|| judge_answers(module, &Answers::new(answers), &values))
+    barrier.unwrap_or_else(|| judge_answers(module, &Answers(answers), &values))
 }
 
 /// Returns the verdict on the answer to a probe if it is a barrier, from the global list or the module's own.

@@ -105,16 +105,13 @@ fn step<'v>(value: &'v Value, segment: &Segment, out: &mut Vec<Selected<'v>>) {
         }
         (Value::Array(elements), Segment::Name(name)) => {
             // RFC 6901, section 4: an index has no leading zeros and no sign.
-            let is_index = name == "0" || (!name.starts_with(['0', '+']) && !name.is_empty());
-            let index = name.parse().ok().filter(|_| is_index);
-            if let Some((index, value)) = index.and_then(|index: usize| Some((index, elements.get(index)?))) {
-                out.push(Selected { value, key: Key::Index(index) });
-            }
+            let index = name.parse().ok().filter(|index: &usize| index.to_string() == *name);
+            let element = |index| Some(Selected { value: elements.get(index)?, key: Key::Index(index) });
+            out.extend(index.and_then(element));
         }
         (Value::Object(members), Segment::Name(name)) => {
-            if let Some((name, value)) = members.get_key_value(name) {
-                out.push(Selected { value, key: Key::Member(name) });
-            }
+            let member = members.get_key_value(name);
+            out.extend(member.map(|(name, value)| Selected { value, key: Key::Member(name) }));
         }
         _ => {}
     }

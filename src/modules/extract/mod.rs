@@ -29,28 +29,22 @@ use super::pointer::Key;
 use super::template::Values;
 
 /// The responses of a check, indexed by probe.
-pub(crate) struct Answers<'r> {
-    list: Vec<Option<Answer<'r>>>,
-}
+pub(crate) struct Answers<'r>(pub(crate) Vec<Option<Answer<'r>>>);
 
 impl<'r> Answers<'r> {
-    pub(crate) fn new(list: Vec<Option<Answer<'r>>>) -> Self {
-        Self { list }
-    }
-
     /// Returns the index of the last response that was obtained.
     pub(crate) fn last(&self) -> Option<usize> {
-        self.list.iter().rposition(Option::is_some)
+        self.0.iter().rposition(Option::is_some)
     }
 
     /// Returns the response of the given probe, or the last one that was obtained if `probe` is `None`.
     pub(crate) fn get(&self, probe: Option<usize>) -> Option<&Answer<'r>> {
-        self.list.get(probe.or_else(|| self.last())?)?.as_ref()
+        self.0.get(probe.or_else(|| self.last())?)?.as_ref()
     }
 
     /// Returns the last response that is a page.
     pub(crate) fn page(&self) -> Option<&Answer<'r>> {
-        self.list.iter().rev().flatten().find(|answer| answer.is_page())
+        self.0.iter().rev().flatten().find(|answer| answer.is_page())
     }
 }
 
