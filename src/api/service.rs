@@ -12,7 +12,9 @@ use crate::account::rate_limit::{RateLimitError, RateLimitState};
 use crate::account::service::{Accounts, Caller};
 use crate::base::address::path_prefix;
 use crate::base::cache::{Bounds, Cache};
-use crate::http::{Reply, Request, Response, ResponseContext, Router, Segments, Service, etag_of};
+use crate::http::{
+    Reply, Request, Response, ResponseContext, Router, Segments, Service, StaticFile, etag_of,
+};
 use crate::model::quota::Policy;
 use crate::service::Services;
 use crate::service::refusal::Refusal;
@@ -37,6 +39,14 @@ impl Api {
             in_flight: InProgress::default(),
             mcp_calls: InProgress::default(),
         }
+    }
+
+    /// Returns the document of `/openapi.json`, which is made for its first request.
+    pub(super) fn openapi(&self) -> &Arc<StaticFile> {
+        self.openapi.get_or_init(|| {
+            let text = document(&self.config.base_url).to_string();
+            Arc::new(StaticFile::plain("application/json", text.into_bytes()))
+        })
     }
 
     /// Returns the handler that serves the API.

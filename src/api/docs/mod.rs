@@ -16,7 +16,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::context::{Api, Call};
-use super::{openapi, request};
+use super::request;
 use crate::http::{Asset, Assets, Reply, Request, Response, StaticFile};
 use crate::manual::{self, Section, TOPICS, Topic};
 use crate::service::refusal::Refusal;
@@ -201,11 +201,7 @@ fn show(file: &Arc<StaticFile>, may: Option<&str>, request: &Request) -> Result<
     params(("If-None-Match" = String, Header)),
     responses((status = 200, description = "The OpenAPI document.", body = Object, headers(("ETag" = String)))))]
 pub fn get_open_api(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let file = api.openapi.get_or_init(|| {
-        let text = openapi::document(&api.config.base_url).to_string();
-        Arc::new(StaticFile::plain("application/json", text.into_bytes()))
-    });
-    let response = Response::of_file(file, call.request);
+    let response = Response::of_file(api.openapi(), call.request);
     Ok(Reply::Now(response.with_header("Cache-Control", "public, max-age=300")))
 }
 
