@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::evidence::Side;
+use super::evidence::{Sample, Side};
 use crate::modules::answer::Answer;
 use crate::modules::definition::as_text;
 use crate::modules::html::{Element, Selector};
@@ -84,9 +84,9 @@ type Candidates = Vec<(usize, Value)>;
 
 /// Returns the conditions that may hold for the answers of a side.
 pub(super) fn candidates(side: &Side<'_>) -> Candidates {
-    let Some((response, name)) = side.first() else { return Vec::new() };
-    let answer = Answer::new(response);
-    let is_compared = side.is_hit && side.wanted.len() > 1;
+    let Some(Sample { query, response }) = side.wanted.first() else { return Vec::new() };
+    let (name, answer) = (side.module.name_of(query), Answer::new(response));
+    let is_compared = side.is_hit && side.wanted.iter().any(|sample| sample.query != *query);
     let mut found = if side.is_hit { Vec::new() } else { of_missing_head(side, response, &name) };
     match (answer.json(), side.is_hit) {
         (Some(root), is_hit) => {
@@ -121,8 +121,7 @@ fn of_missing_head(side: &Side<'_>, response: &Response, name: &str) -> Candidat
         found.push((15, json!({"header": {"Location": format!("^{}$", regex::escape(location))}})));
     }
     let path = response.final_url.path();
-    let mut others = side.others.iter().flat_map(|sample| &sample.responses);
-    let is_led_away = others.all(|other| other.final_url.path() != path);
+    let is_led_away = side.others.iter().all(|other| other.response.final_url.path() != path);
     if is_led_away && !response.final_url.as_str().contains(name) && side.module.entry().probes[0].follows() {
         found.push((16, json!({"final_url": format!("^https?://[^/]+{}$", regex::escape(path))})));
     }
@@ -335,63 +334,4 @@ fn templated(text: &str, name: &str) -> (String, usize) {
     }
     out.push_str(&escaped(&text[end..]));
     (out, count)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_whole_words_are_replaced_by_the_variable() {
-        for (text, name, wanted, count) in [
-            ("Hello bob, bobby!", "bob", "Hello {query}, bobby!", 1),
-            ("{bob}", "bob", "{{{query}}}", 1),
-            ("nobody", "bob", "nobody", 0),
-            ("/u/bob/bob.html", "bob", "/u/{query}/{query}.html", 2),
-            ("x", "", "x", 0),
-        ] {
-            assert_eq!(templated(text, name), (wanted.to_owned(), count), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_repeated_name_is_the_best_sign_of_a_hit_and_a_vague_failure_is_no_sign_of_a_miss() {
-        let best = |is_hit: bool, root: &Value| {
-            let found = members(root, "bob").into_iter().flat_map(|(at, value)| match is_hit {
-                true => {
-                    of_account(&at, value, "bob", false).into_iter().map(|(cost, _)| (cost, at.clone())).min()
-                }
-                false => of_missing(&at, value, "bob").map(|(cost, _)| (cost, at.clone())),
-            });
-            found.min_by_key(|(cost, _)| *cost).map(|(_, at)| at)
-        };
-        for (is_hit, root, at) in [
-            (true, json!({"bio": "bob", "user": {"login": "Bob"}}), Some("/user/login")),
-            (true, json!({"bob": {"id": 7, "bio": "x"}}), Some("/*/id")),
-            (true, json!([{"id": 7, "email": "x"}]), Some("/*/id")),
-            (true, json!({"error": "x", "ok": true, "list": []}), None),
-            (false, json!({"ok": false, "error": "error"}), None),
-            (false, json!({"status": 403, "message": "Please log in"}), None),
-            (false, json!({"message": "Something went wrong"}), None),
-            (false, json!({"error": {"code": "USER_NOT_FOUND"}}), Some("/error/code")),
-            (false, json!({"users": [], "message": "No such user"}), Some("/users")),
-            (false, json!({"message": "User bob does not exist"}), Some("/message")),
-            (false, json!([]), Some("")),
-        ] {
-            assert_eq!(best(is_hit, &root).as_deref(), at, "{root}");
-        }
-    }
-
-    #[test]
-    fn a_missing_account_is_told_from_a_failure() {
-        for text in ["User not found", "Cette page est introuvable", "Oops! No such user."] {
-            assert!(says_missing(text), "{text}");
-        }
-        for text in ["Welcome", "Log in to see if this user does not exist", "Access denied", "No posts yet"]
-        {
-            assert!(!says_missing(text), "{text}");
-        }
-        assert!(names_missing("error-page__not-found") && !names_missing("error"));
-        assert!(is_of_failure("Error") && is_of_failure("FORBIDDEN") && !is_of_failure("USER_NOT_FOUND"));
-    }
 }

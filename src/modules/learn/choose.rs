@@ -163,15 +163,13 @@ fn is_right(entry: &Entry, evidence: &Evidence, before: Option<&Module>) -> bool
         |module: &Module, query: &Query, response: Response| judge(module, query, &[Some(response)]).outcome;
     let sides = [(&evidence.known, Outcome::Hit), (&evidence.made_up, Outcome::Miss)];
     let is_judged = sides.into_iter().all(|(samples, wanted)| {
-        let mut all = samples.iter().flat_map(|it| it.responses.iter().map(|response| (&it.query, response)));
-        all.all(|(query, response)| outcome(&module, query, response.clone()) == wanted)
+        samples.iter().all(|it| outcome(&module, &it.query, it.response.clone()) == wanted)
     });
     let Some(sample) = evidence.known.first().filter(|_| is_judged) else { return false };
-    let Some(response) = sample.responses.first() else { return false };
     WORDS.failing_answers.iter().all(|(status, content_type, body)| {
         let response = Response {
             status: *status,
-            final_url: response.final_url.clone(),
+            final_url: sample.response.final_url.clone(),
             headers: vec![("content-type".to_owned(), content_type.clone())],
             body: body.as_bytes().to_vec(),
             truncated: false,

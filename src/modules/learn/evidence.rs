@@ -10,14 +10,14 @@ use crate::modules::probe::Response;
 use crate::modules::query::Query;
 use crate::modules::template::{Saved, Values};
 
-/// The answers for one name.
+/// An answer for a name.
 pub(super) struct Sample {
     pub(super) query: Query,
-    /// Several answers for this name, so that content that changes with every request is recognized.
-    pub(super) responses: Vec<Response>,
+    pub(super) response: Response,
 }
 
-/// The answers that rules are learned from. Each list has at least one sample.
+/// The answers that rules are learned from. Each list has several answers for each of its names, so that content that
+/// changes with every request is recognized.
 pub(super) struct Evidence {
     /// The answers for accounts that exist.
     pub(super) known: Vec<Sample>,
@@ -37,7 +37,6 @@ pub(super) struct Side<'e> {
 }
 
 /// The answers in which a rule holds.
-#[derive(Clone, Default)]
 pub(super) struct Fit {
     /// Whether the rule holds, for each answer that rules of its side must match.
     pub(super) wanted: Vec<bool>,
@@ -53,16 +52,9 @@ impl Fit {
 }
 
 impl Side<'_> {
-    /// Returns the first answer that the rules must match, with its name.
-    pub(super) fn first(&self) -> Option<(&Response, String)> {
-        let sample = self.wanted.first()?;
-        Some((sample.responses.first()?, self.module.name_of(&sample.query)))
-    }
-
     /// Returns the statuses of the answers that the rules must match.
     pub(super) fn statuses(&self) -> Value {
-        let responses = self.wanted.iter().flat_map(|sample| &sample.responses);
-        let mut codes: Vec<u16> = responses.map(|response| response.status).collect();
+        let mut codes: Vec<u16> = self.wanted.iter().map(|sample| sample.response.status).collect();
         codes.sort_unstable();
         codes.dedup();
         json!(codes)
@@ -70,24 +62,19 @@ impl Side<'_> {
 
     /// Returns the answers in which each rule holds. Each answer is parsed once.
     pub(super) fn fits(&self, rules: &[Matcher]) -> Vec<Fit> {
-        let mut fits = vec![Fit::default(); rules.len()];
-        for (samples, is_wanted) in [(self.wanted, true), (self.others, false)] {
-            for sample in samples {
-                let (name, saved) = (self.module.name_of(&sample.query), Saved::new());
-                let searches = Searches::default();
-                let values = Values::new(&sample.query, &name, &saved, &searches);
-                for response in &sample.responses {
-                    let answer = Answer::new(response);
-                    for (rule, fit) in rules.iter().zip(&mut fits) {
-                        let holds = rule.holds(&answer, &values);
-                        match is_wanted {
-                            true => fit.wanted.push(holds),
-                            false => fit.is_in_others |= holds,
-                        }
-                    }
-                }
-            }
-        }
-        fits
+        let held = |sample: &Sample| -> Vec<bool> {
+            let (name, saved, searches) =
+                (self.module.name_of(&sample.query), Saved::new(), Searches::default());
+            let values = Values::new(&sample.query, &name, &saved, &searches);
+            let answer = Answer::new(&sample.response);
+            rules.iter().map(|rule| rule.holds(&answer, &values)).collect()
+        };
+        let [wanted, others] =
+            [self.wanted, self.others].map(|samples| samples.iter().map(held).collect::<Vec<_>>());
+        let fit = |rule: usize| Fit {
+            wanted: wanted.iter().map(|held| held[rule]).collect(),
+            is_in_others: others.iter().any(|held| held[rule]),
+        };
+        (0..rules.len()).map(fit).collect()
     }
 }

@@ -10,6 +10,7 @@
 //! Rules are JSON here, as in the files of entries, so that a new kind of condition needs no code in this folder.
 
 use std::hash::{BuildHasher, RandomState};
+use std::iter::repeat_n;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -101,8 +102,8 @@ impl Learner<'_> {
         let mut entry = before.clone();
         let mut evidence = self.observe(&entry)?;
         let mut proposals = propose(&entry, &evidence);
-        let mut known = evidence.known.iter().flat_map(|sample| &sample.responses);
-        if proposals.is_empty() && known.all(|response| (300..400).contains(&response.status)) {
+        let mut known = evidence.known.iter();
+        if proposals.is_empty() && known.all(|sample| (300..400).contains(&sample.response.status)) {
             entry.probes.iter_mut().for_each(|probe| probe.follow = true);
             evidence = self.observe(&entry)?;
             proposals = propose(&entry, &evidence);
@@ -139,11 +140,9 @@ impl Learner<'_> {
             return Err(NotLearned::NoName);
         }
         let samples = |queries: Vec<Query>, is_made_up| {
-            let sample = |query: Query| {
-                let responses = (0..ANSWERS).map(|_| self.ask(&module, &query, is_made_up));
-                Ok(Sample { responses: responses.collect::<Result<_, _>>()?, query })
-            };
-            queries.into_iter().map(sample).collect::<Result<_, _>>()
+            let asked = queries.into_iter().flat_map(|query| repeat_n(query, ANSWERS));
+            let sample = |query| Ok(Sample { response: self.ask(&module, &query, is_made_up)?, query });
+            asked.map(sample).collect::<Result<_, _>>()
         };
         Ok(Evidence { known: samples(known, false)?, made_up: samples(names, true)? })
     }
@@ -192,7 +191,8 @@ impl Learner<'_> {
     /// `None` if an outcome was wrong.
     fn prove(&self, entry: &Entry, evidence: &Evidence) -> Result<Option<(String, String)>, NotLearned> {
         let Ok(module) = Module::compile(entry.to_enabled()) else { return Ok(None) };
-        let known: Vec<Query> = evidence.known.iter().map(|sample| sample.query.clone()).collect();
+        let mut known: Vec<Query> = evidence.known.iter().map(|sample| sample.query.clone()).collect();
+        known.dedup();
         let made_up = known.first().map(|known| made_up(&module, known)).unwrap_or_default();
         let mut rules = [None, None];
         for (side, queries) in [known, made_up].iter().enumerate() {
