@@ -5,7 +5,12 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::definition::{Contact, Entry};
+use super::definition::Entry;
+
+/// The members of an entry without influence on a conclusion or on what is read.
+const NAMES: [&str; 3] = ["id", "platform", "category"];
+const OTHERS: [&str; 11] =
+    ["tags", "rank", "nsfw", "contact", "home", "needs", "every_ms", "per_day", "known", "verified", "note"];
 
 /// Identifies the rules by which a module came to a conclusion, and the source that answered. Other rules may find other
 /// things in the same answer, so two conclusions of a module can be compared only if these are equal.
@@ -22,26 +27,13 @@ pub struct RulesVersion {
 impl RulesVersion {
     /// Returns the version of an entry, with the first source.
     pub(crate) fn of(entry: &Entry) -> Self {
-        // These members have no influence on a conclusion or on what is read.
-        let rules = Entry {
-            id: String::new(),
-            platform: String::new(),
-            category: String::new(),
-            tags: Vec::new(),
-            rank: None,
-            nsfw: false,
-            contact: Contact::default(),
-            home: None,
-            needs: Vec::new(),
-            every_ms: None,
-            per_day: None,
-            known: Vec::new(),
-            verified: None,
-            note: None,
-            ..entry.to_enabled()
-        };
         // Cannot fail: the maps of an entry have strings as keys.
-        let text = serde_json::to_value(&rules).unwrap_or_default().to_string();
+        let mut rules = serde_json::to_value(entry.to_enabled()).unwrap_or_default();
+        NAMES.iter().for_each(|member| rules[*member] = "".into());
+        if let Some(members) = rules.as_object_mut() {
+            members.retain(|member, _| !OTHERS.contains(&member.as_str()));
+        }
+        let text = rules.to_string();
         let [one, two, three, four, ..]: [u8; 32] = Sha256::digest(text).into();
         Self { digest: u32::from_be_bytes([one, two, three, four]), fallback: 0 }
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use regex::bytes::Regex;
+use regex::bytes::{Captures, Regex};
 
 /// The most characters of one extracted value.
 pub(crate) const MAX_VALUE_CHARS: usize = 2_000;
@@ -54,23 +54,21 @@ fn is_direction_mark(c: char) -> bool {
 /// Returns the text of a TXT record. `"v=spf1 " "-all"` is one string in two pieces; `\"` and `\059` are
 /// escapes (RFC 1035).
 pub(crate) fn unquote_txt(text: &str) -> String {
-    // The pattern is constant, and the tests compile it.
-    static BYTE: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?s-u)\\([0-9]{3})|\\?(.)").expect("a valid pattern"));
+    static PIECES: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"(?s)"((?:[^"\\]|\\.)*)"?"#).expect("a valid regex"));
+    static ESCAPES: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?s)\\([0-9]{3}|.)").expect("a valid regex"));
     if !text.starts_with('"') {
         return text.to_owned();
     }
-    let (mut bytes, mut is_inside) = (Vec::new(), false);
-    for found in BYTE.captures_iter(text.as_bytes()) {
-        let code =
-            found.get(1).and_then(|digits| std::str::from_utf8(digits.as_bytes()).ok()?.parse::<u8>().ok());
-        match code {
-            _ if &found[0] == b"\"" => is_inside = !is_inside,
-            _ if !is_inside => {}
-            Some(code) => bytes.push(code),
-            None => bytes.extend_from_slice(found[0].strip_prefix(b"\\").unwrap_or(&found[0])),
-        }
-    }
+    let plain =
+        |escape: &Captures<'_>| match std::str::from_utf8(&escape[1]).unwrap_or_default().parse::<u8>() {
+            Ok(code) if escape[1].len() == 3 => vec![code],
+            _ => escape[1].to_vec(),
+        };
+    let pieces = PIECES.captures_iter(text.as_bytes());
+    let bytes: Vec<u8> =
+        pieces.flat_map(|piece| ESCAPES.replace_all(&piece[1], plain).into_owned()).collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

@@ -69,12 +69,10 @@ pub struct Variant {
 pub(super) fn ranked(mut variants: Vec<Variant>, catalog: &Catalog) -> Vec<Variant> {
     variants.sort_by(|a, b| b.weight.total_cmp(&a.weight).then_with(|| a.username.cmp(&b.username)));
     let mut seen = HashSet::new();
-    variants.retain(|variant| seen.insert(variant.username.clone()));
-    let is_possible = |variant: &Variant| {
-        let query = Query::parse(SearchType::Username, &variant.username);
-        query.is_ok_and(|query| catalog.accepts(&query))
+    let is_possible = |username: &str| {
+        Query::parse(SearchType::Username, username).is_ok_and(|query| catalog.accepts(&query))
     };
-    variants.retain(is_possible);
+    variants.retain(|variant| seen.insert(variant.username.clone()) && is_possible(&variant.username));
     variants.truncate(MAX_VARIANTS);
     // The smallest share is one of some millions.
     variants.iter_mut().for_each(|variant| variant.weight = (variant.weight * 1e7).round() / 1e7);
