@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::control_check::{ControlVerdict, Direction};
-use super::definition::{JsonRule, LongExtractor, Matcher, Probe, Reads};
 use super::extract::page_profile::PageProfile;
 use super::module::Module;
 use super::outcome::Outcome;
@@ -15,7 +14,6 @@ use super::public_suffix::PublicSuffix;
 use super::query::{Query, SearchType};
 use super::reason::Reason;
 use super::sample::{Random, Sampled};
-use super::template::{Template, Variable};
 use super::terms::FAIR_TRY;
 use crate::base::cache::{Bounds, Cache, Computed};
 
@@ -78,7 +76,7 @@ impl Direction {
     /// A made-up address has the queried domain. A domain that accepts every address makes the module hit all of
     /// them, which says nothing about other domains.
     pub(crate) fn key(self, module: &Module, source: usize, query: &Query) -> Key {
-        let is_at_domain = module.search_type() == SearchType::Email && !is_about_domain(module);
+        let is_at_domain = module.search_type() == SearchType::Email && !module.is_about_domain();
         let depends = self == Self::MadeUp && (is_at_domain || module.is_host_queried());
         let domain = query.domain().filter(|_| depends);
         (self, module.id().clone(), source, domain.map(str::to_owned))
@@ -218,7 +216,7 @@ impl NameGenerator<'_> {
     fn wrap(&self, name: &str) -> Option<String> {
         match self.module.search_type() {
             SearchType::Username => Some(name.to_owned()),
-            SearchType::Email if is_about_domain(self.module) => {
+            SearchType::Email if self.module.is_about_domain() => {
                 Some(format!("{name}@{name}.{}", self.suffix()?))
             }
             SearchType::Email => Some(format!("{name}@{}", self.query.domain()?)),
@@ -247,53 +245,16 @@ impl NameGenerator<'_> {
     }
 }
 
-/// Returns whether the requests and the hit rules use only the domain of the query.
-fn is_about_domain(module: &Module) -> bool {
-    let entry = module.entry();
-    if !entry.domain_in.is_empty() {
-        return false;
-    }
-    let asks_for_name = |rule: &Matcher| {
-        rule.pieces().into_iter().any(|(_, piece)| piece.template().is_some_and(has_name))
-            || rule.json.iter().any(compares_name)
-            || rule.css.iter().any(|css| css.equals_query.is_some())
-    };
-    let uses_name = |probe: &Probe| {
-        probe.templates().any(has_name) || probe.save.values().any(|extractor| reads_name(extractor))
-    };
-    !entry.probes.iter().any(uses_name) && !entry.hit.iter().any(asks_for_name)
-}
-
-/// Returns whether a text has more of the query than its domain.
-fn has_name(text: &Template) -> bool {
-    text.variables().any(|variable| matches!(variable, Variable::Query | Variable::Local))
-}
-
-fn compares_name(rule: &JsonRule) -> bool {
-    rule.equals_query.is_some() || rule.pieces().any(|(_, piece)| piece.template().is_some_and(has_name))
-}
-
-/// Returns whether what an extractor reads depends on more of the query than its domain.
-fn reads_name(extractor: &LongExtractor) -> bool {
-    extractor.from.iter().any(|source| matches!(&source.reads, Reads::Template(text) if has_name(text)))
-        || extractor.filter.iter().any(compares_name)
-        || extractor.format.as_ref().is_some_and(has_name)
-        || extractor.inner.as_deref().is_some_and(reads_name)
-}
-
-/// The letters of made-up names, as a regex. The others are easily mistaken for digits.
-const LETTER: &str = "[a-hjkmnp-z]";
-
-/// A form of made-up names: the regex of those with a number of characters.
+/// The regexes of names of a length, by their form.
 type Form = fn(usize) -> String;
 
-const LETTERS_THEN_DIGITS: Form = |chars| format!("{LETTER}{{{}}}[1-9]{{3}}", chars - 3);
-const LETTERS: Form = |chars| format!("{LETTER}{{{chars}}}");
+const LETTERS_THEN_DIGITS: Form = |chars| format!("[a-hjkmnp-z]{{{}}}[1-9]{{3}}", chars - 3);
+const LETTERS: Form = |chars| format!("[a-hjkmnp-z]{{{chars}}}");
 const DIGITS: Form = |chars| format!("[1-9]{{{chars}}}");
 /// Letters in two parts, with a sign between them.
 const PARTED: [Form; 3] =
-    [|chars| parted(chars, "_"), |chars| parted(chars, "-"), |chars| parted(chars, r"\.")];
+    [|chars| parted(chars, "_"), |chars| parted(chars, "-"), |chars| parted(chars, "[.]")];
 
 fn parted(chars: usize, sign: &str) -> String {
-    format!("{LETTER}{{{}}}{sign}{LETTER}{{{}}}", chars / 2, chars - chars / 2 - 1)
+    LETTERS(chars / 2) + sign + &LETTERS(chars.div_ceil(2) - 1)
 }

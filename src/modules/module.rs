@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::definition::{Entry, Matcher, Probe, Scripts, Via};
+use super::definition::{Entry, Matcher, Part, Probe, Scripts, Via};
 use super::keys::OperatorKeys;
-use super::pattern::{Searches, WholeRegex};
+use super::pattern::{SearchRegex, Searches};
 use super::query::{Query, SearchType};
 use super::reason::Reason;
 use super::rules_version::RulesVersion;
@@ -18,10 +18,11 @@ pub struct Module {
     entry: Entry,
     id: Arc<str>,
     /// The regex that the whole normal form must match.
-    pub(super) accepts: Option<WholeRegex>,
+    pub(super) accepts: Option<SearchRegex>,
     /// The host of each probe.
     hosts: Vec<Host>,
     rules: OnceLock<RulesVersion>,
+    is_about_domain: OnceLock<bool>,
 }
 
 /// A key that a module uses.
@@ -50,9 +51,10 @@ impl Module {
         let is_ascii = entry.search_type != SearchType::Username || entry.scripts == Scripts::Ascii;
         Self {
             id: entry.id.as_str().into(),
-            accepts: entry.accepts.as_deref().map(|pattern| WholeRegex::new(pattern, is_ascii)),
+            accepts: entry.accepts.as_deref().map(|pattern| SearchRegex::whole(pattern, is_ascii)),
             hosts: entry.probes.iter().map(|probe| probe.url.host()).collect(),
             rules: OnceLock::new(),
+            is_about_domain: OnceLock::new(),
             entry,
         }
     }
@@ -177,7 +179,8 @@ impl Module {
             return Some(Reason::OtherDomain);
         }
         let name = self.name_of(query);
-        let is_accepted = !name.is_empty() && self.accepts.as_ref().is_none_or(|regex| regex.is_match(&name));
+        let is_accepted =
+            !name.is_empty() && self.accepts.as_ref().is_none_or(|regex| regex.regex().is_match(&name));
         (!is_accepted).then_some(Reason::NotAccepted)
     }
 
@@ -197,6 +200,15 @@ impl Module {
     /// Returns whether the contacted host depends on the query's domain.
     pub(crate) fn is_host_queried(&self) -> bool {
         self.hosts.iter().any(|host| !matches!(host, Host::Fixed(_)))
+    }
+
+    /// Returns whether the requests and the rules for a hit use only the domain of the query.
+    pub(crate) fn is_about_domain(&self) -> bool {
+        let is_name = |variable: &Variable| matches!(variable, Variable::Query | Variable::Local);
+        let asks_for_name = |part: &Part| part.is_in(&["probes", "hit"]) && part.asks_for(is_name);
+        let is_about_domain =
+            || self.entry.domain_in.is_empty() && !self.entry.parts().iter().any(asks_for_name);
+        *self.is_about_domain.get_or_init(is_about_domain)
     }
 
     /// Returns every rule that may read the answer to a probe.

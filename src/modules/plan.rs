@@ -27,7 +27,7 @@ impl Probe {
     /// Returns all templates of the request, which determine the keys and saved values that it needs.
     pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
         let json = self.json.iter().flat_map(JsonBody::templates);
-        std::iter::once(&*self.url).chain(self.headers.values()).chain(self.form.values()).chain(json)
+        std::iter::once(&self.url).chain(self.headers.values()).chain(self.form.values()).chain(json)
     }
 
     /// Returns whether the request has a body.
@@ -140,7 +140,7 @@ impl Module {
         let is_here = |at: Option<usize>| at.map_or(may_be_last, |at| at == index);
         entry.rules().any(|(.., rule)| rule.condition_kinds().reads_body && is_here(rule.probe))
             || entry.probes[index].save.values().any(|extractor| extractor.reads_body())
-            || entry.results.iter().any(|list| list.each.source.reads_body() && is_here(list.probe))
+            || entry.results.iter().any(|list| list.each.reads_body() && is_here(list.probe))
             || entry.extractors().any(|(at, is_in_list, it)| !is_in_list && it.reads_body() && is_here(at))
     }
 

@@ -299,13 +299,17 @@ pub trait Prober: Send + Sync {
 /// The browsers for [`Via::Browser`]. Their state is queried before checks are made.
 pub trait Browsers: Send + Sync {
     /// Returns the number of pages that can be open at once, which limits the concurrent checks in browsers.
-    /// It is 0 if no browser is configured.
-    fn sessions(&self) -> usize;
+    /// By default it is 0, because no browser is configured.
+    fn sessions(&self) -> usize {
+        0
+    }
 
     /// Returns whether some configured endpoint answers, so that a page can be opened. It waits for the
     /// first check of the endpoints, if that has not ended. It is called before each premium search is
     /// charged.
-    fn is_available(&self) -> bool;
+    fn is_available(&self) -> bool {
+        false
+    }
 
     /// Returns whether the browsers print pages. By default, they do not.
     fn prints(&self) -> bool {
@@ -325,15 +329,7 @@ pub trait Browsers: Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoBrowser;
 
-impl Browsers for NoBrowser {
-    fn sessions(&self) -> usize {
-        0
-    }
-
-    fn is_available(&self) -> bool {
-        false
-    }
-}
+impl Browsers for NoBrowser {}
 
 /// The cookies of one check, stored by exact host and never shared between checks.
 #[derive(Debug, Clone, Default)]

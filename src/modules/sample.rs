@@ -71,10 +71,9 @@ impl Random {
         self.next() % bound.max(1)
     }
 
-    /// Returns one of these bytes as a character.
-    pub(crate) fn pick(&mut self, from: &[u8]) -> char {
-        let index = self.below(from.len() as u64);
-        usize::try_from(index).ok().and_then(|index| from.get(index)).map_or('x', |byte| char::from(*byte))
+    /// Returns one of these values.
+    pub(crate) fn pick<'v, T>(&mut self, from: &'v [T]) -> Option<&'v T> {
+        from.get(usize::try_from(self.below(from.len() as u64)).ok()?)
     }
 }
 
@@ -103,8 +102,8 @@ impl Writer {
             HirKind::Capture(capture) => self.write(&capture.sub),
             HirKind::Concat(parts) => parts.iter().try_for_each(|part| self.write(part)),
             HirKind::Alternation(choices) => {
-                let index = usize::try_from(self.random.below(choices.len() as u64)).ok()?;
-                self.write(choices.get(index)?)
+                let choice = self.random.pick(choices)?;
+                self.write(choice)
             }
         }
     }
@@ -122,19 +121,13 @@ impl Writer {
             Class::Unicode(class) => class.clone(),
             Class::Bytes(class) => class.to_unicode_class()?,
         };
-        let ranges: Vec<(u32, u32)> =
-            class.iter().map(|range| (u32::from(range.start()), u32::from(range.end()))).collect();
-        let holds = |c: char| ranges.iter().any(|(from, to)| (*from..=*to).contains(&u32::from(c)));
-        let names: Vec<u8> = (b'a'..=b'z').chain(b'0'..=b'9').collect();
-        for usual in [names, (b' '..=b'~').collect()] {
-            let fitting: Vec<u8> = usual.into_iter().filter(|byte| holds(char::from(*byte))).collect();
-            if !fitting.is_empty() {
-                return Some(self.random.pick(&fitting));
-            }
-        }
-        let (from, to) = *ranges.first()?;
-        let offset = self.random.below(u64::from(to - from).min(40) + 1);
-        char::from_u32(from + u32::try_from(offset).ok()?)
+        let holds = |c: &char| class.iter().any(|range| (range.start()..=range.end()).contains(c));
+        let simple = ('a'..='z').chain('0'..='9').filter(holds).collect();
+        let printable = (' '..='~').filter(holds).collect();
+        let first = class.iter().flat_map(|range| range.start()..=range.end()).take(40).collect();
+        let chars: Vec<char> =
+            [simple, printable, first].into_iter().find(|chars: &Vec<char>| !chars.is_empty())?;
+        self.random.pick(&chars).copied()
     }
 }
 

@@ -12,7 +12,7 @@ use super::result::{Extractor, ListResult, MainResult};
 use super::rule::Matcher;
 use crate::base::words::words;
 use crate::modules::query::SearchType;
-use crate::modules::template::UrlTemplate;
+use crate::modules::template::{self, Template};
 
 /// A module in a catalogue file. The file is a JSON array of entries.
 // What is derived reads and writes all fields; the implementations below use it.
@@ -62,7 +62,8 @@ pub struct Entry {
     #[schemars(regex(pattern = "^https?://"), extend("errorMessage" = "a web address begins with `https://` or `http://`"))]
     pub home: Option<String>,
     /// The page that a person would open for this query (a template).
-    pub profile: Option<UrlTemplate>,
+    #[serde(default, deserialize_with = "profile")]
+    pub profile: Option<Template>,
     /// A regex that the whole normal form must match; otherwise the check is `skipped`. It needs no anchors.
     pub accepts: Option<String>,
     /// The scripts in which the site's usernames can be written.
@@ -129,6 +130,10 @@ pub struct Entry {
     pub verified: Option<Verified>,
     /// A remark for the next author of the entry.
     pub note: Option<String>,
+}
+
+fn profile<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Template>, D::Error> {
+    template::url(from).map(Some)
 }
 
 impl Entry {

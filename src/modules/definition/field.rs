@@ -7,49 +7,34 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::base::words::words;
 use crate::modules::tables;
 
-/// The type of a metadata value, or of each element of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FieldType {
-    /// One text.
-    Text,
-    /// An identifier: a text or a number, as the site writes it.
-    Id,
-    /// The name of an account, without a leading `@`, or the address of the account.
-    Handle,
-    /// An email address in its normal form.
-    Email,
-    /// An MD5 or SHA-256 digest in lower-case hex.
-    Digest,
-    /// An absolute `http` or `https` address.
-    Url,
-    /// A time or a day as in RFC 3339.
-    Date,
-    /// A whole number that is not negative.
-    Count,
-    /// A number.
-    Number,
-    /// `true` or `false`.
-    Flag,
-}
-
-impl FieldType {
-    /// Returns the type as the manual writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Id => "text or number",
-            Self::Handle => "name or URL",
-            Self::Email => "email address",
-            Self::Digest => "hex",
-            Self::Url => "URL",
-            Self::Date => "date",
-            Self::Count => "count",
-            Self::Number => "number",
-            Self::Flag => "boolean",
-        }
+words! {
+    /// The type of a metadata value, or of each element of a list. The words are those of the manual.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum FieldType {
+        /// One text.
+        Text = "text",
+        /// An identifier: a text or a number, as the site writes it.
+        Id = "text or number",
+        /// The name of an account, without a leading `@`, or the address of the account.
+        Handle = "name or URL",
+        /// An email address in its normal form.
+        Email = "email address",
+        /// An MD5 or SHA-256 digest in lower-case hex.
+        Digest = "hex",
+        /// An absolute `http` or `https` address.
+        Url = "URL",
+        /// A time or a day as in RFC 3339.
+        Date = "date",
+        /// A whole number that is not negative.
+        Count = "count",
+        /// A number.
+        Number = "number",
+        /// `true` or `false`.
+        Flag = "boolean",
     }
 }
 

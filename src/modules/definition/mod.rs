@@ -70,11 +70,12 @@
 //! | `meta:NAME` | `content` of the `<meta>` with that name or property |
 //! | `jsonld:/pointer` | the value at a pointer in any JSON-LD block of the page |
 //! | `script:/pointer` | JSON inside `<script>` elements: the first document that has the pointer |
-//! | `regex:PATTERN` | the first capture group of a match in the body, or the whole match if there is no group |
+//! | `regex:PATTERN` | of each match in the body the first capture group, or the whole match if there is none (a template for regexes) |
 //! | `header:NAME`, `cookie:NAME` | a header or cookie of this answer |
 //! | `final_url:`, `title:` | the address after redirects; the text of `<title>` |
 //! | `template:TEXT`, `const:TEXT` | a filled template; the text itself |
 //! | `count:/pointer` | the number of values at the pointer |
+//! | `lines:`, `json_lines:` | every non-empty line of the body, as text or as a JSON document |
 //! | `body_hash:ALGORITHM` | the hash of the body as received: `sha256`, `md5` (hex) or `mmh3` (a number) |
 //!
 //! Inside `results[].value` and `.metadata`, `json:` and `count:` are relative to the element that `each`
@@ -108,6 +109,7 @@
 mod entry;
 mod field;
 mod limits;
+mod part;
 mod probe;
 mod read;
 mod result;
@@ -118,12 +120,13 @@ pub mod text;
 pub use entry::{Contact, Entry, Off, Scripts, Verified, VerifiedBy};
 pub use field::{Field, FieldType, METADATA, field_type};
 pub use limits::MAX_PROBES;
-pub(crate) use probe::kept;
+pub(crate) use part::Part;
 pub use probe::{FeedEntry, JsonBody, Method, Probe, Via};
+pub(crate) use probe::{kept, with_texts};
 pub use read::json_schema;
 pub(crate) use result::MAX_VALUES;
 pub use result::{Extractor, ListResult, LongExtractor, MainResult, ResultType, Transform};
 pub(crate) use rule::{ConditionKinds, as_text};
 pub use rule::{CssCondition, CssRule, JsonRule, JsonType, Matcher, StatusClass, StatusRule};
 pub(crate) use source::Reads;
-pub use source::{Each, Source};
+pub use source::Source;

@@ -10,7 +10,7 @@ use super::limits::{NAME, NAME_ALLOWED};
 use super::result::Extractor;
 use super::text::unique;
 use crate::base::words::words;
-use crate::modules::template::{FillError, Kind, Template, UrlTemplate, Values};
+use crate::modules::template::{self, FillError, Kind, Template, Values};
 
 words! {
     /// The HTTP method of a probe.
@@ -57,11 +57,12 @@ impl Probe {
 #[schemars(rename = "probe")]
 pub struct Probe {
     /// The URL (a template), beginning with `https://`, `http://` or `{saved.NAME}`.
+    #[serde(deserialize_with = "template::url")]
     #[schemars(
         regex(pattern = r"^(https?://|\{saved\.)"),
         extend("errorMessage" = "a URL must begin with `https://`, `http://` or `{saved.NAME}`")
     )]
-    pub url: UrlTemplate,
+    pub url: Template,
     /// The HTTP method. Default: GET.
     #[serde(default)]
     pub method: Method,
@@ -84,7 +85,7 @@ pub struct Probe {
     }))]
     pub form: BTreeMap<String, Template>,
     /// A JSON body; its strings are templates.
-    #[schemars(with = "Option<Value>")]
+    #[schemars(with = "Option<Value>", extend("format" = "JsonBody"))]
     pub json: Option<JsonBody>,
     /// Whether redirects are followed (at most 5). By default a redirect is itself the answer.
     #[serde(default)]
@@ -154,7 +155,7 @@ pub(crate) fn kept<T>(filled: Result<T, FillError>) -> Result<Option<T>, FillErr
 }
 
 /// Returns a JSON value with other texts in place of its own. What contains a text without a replacement is left out.
-fn with_texts<E>(
+pub(crate) fn with_texts<E>(
     json: &Value,
     replaced: &mut impl FnMut(&str) -> Result<Option<String>, E>,
 ) -> Result<Option<Value>, E> {

@@ -1,7 +1,8 @@
 //! Reads entries from JSON. Serde checks the types and names of values. Their limits are checked by the JSON Schema of a
 //! catalogue file, which is derived from the same types: lengths, ranges, patterns and numbers of elements.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -9,7 +10,7 @@ use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform as _};
 use serde::ser::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::entry::Entry;
@@ -35,8 +36,7 @@ impl Entry {
             }
             vec![Mistake::new(path.trim_start_matches('.'), message)]
         })?;
-        let mut mistakes = Vec::new();
-        SCHEMA.check(&SCHEMA.items, "", value, &mut mistakes);
+        let mistakes: Vec<Mistake> = places(value).iter().filter_map(Place::mistake).collect();
         if mistakes.is_empty() { Ok(entry) } else { Err(mistakes) }
     }
 }
@@ -45,7 +45,7 @@ impl Entry {
 impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut json = Self::serialize(self, serde_json::value::Serializer).map_err(S::Error::custom)?;
-        SCHEMA.strip(&SCHEMA.items, &mut json);
+        strip(&SCHEMA["items"], &mut json);
         json.serialize(to)
     }
 }
@@ -84,137 +84,115 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-static SCHEMA: LazyLock<File> =
-    LazyLock::new(|| serde_json::from_value(json_schema()).expect("the schema is one that is understood"));
+static SCHEMA: LazyLock<Value> = LazyLock::new(json_schema);
 
-/// The JSON Schema of a catalogue file.
-#[derive(Deserialize)]
-struct File {
-    items: Part,
-    #[serde(rename = "$defs")]
-    defined: BTreeMap<String, Part>,
-}
+/// The regexes in the schema.
+static PATTERNS: LazyLock<HashMap<&str, Regex>> = LazyLock::new(|| {
+    let mut found = HashMap::new();
+    add_patterns(&SCHEMA, &mut found);
+    found
+});
 
-/// A part of the schema.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Part {
-    /// Any value if `true`, no value if `false`.
-    Flag(#[expect(dead_code, reason = "it only names what is read")] bool),
-    Keywords(Box<Keywords>),
-}
-
-/// The keywords of a schema. It is for values of one type, so each limit has one of its names.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct Keywords {
-    #[serde(rename = "$ref")]
-    reference: Option<String>,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    any_of: Vec<Part>,
-    properties: BTreeMap<String, Part>,
-    additional_properties: Option<Part>,
-    property_names: Option<Part>,
-    items: Option<Part>,
-    #[serde(deserialize_with = "regex")]
-    pattern: Option<Regex>,
-    #[serde(alias = "minimum", alias = "minLength", alias = "minItems", alias = "minProperties")]
-    least: u64,
-    #[serde(alias = "maximum", alias = "maxLength", alias = "maxItems")]
-    most: Option<u64>,
-    /// The value of a member that is left out, unless that is null.
-    default: Option<Value>,
-    /// The message about an invalid value, which says what is allowed.
-    error_message: Option<String>,
-}
-
-fn regex<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Regex>, D::Error> {
-    let pattern = String::deserialize(from)?;
-    Regex::new(&pattern).map(Some).map_err(serde::de::Error::custom)
-}
-
-impl File {
-    /// Returns the keywords for a value, following a reference, and of several branches the one for its type. Returns
-    /// `None` if any value is allowed.
-    fn keywords<'s>(&'s self, part: &'s Part, value: &Value) -> Option<&'s Keywords> {
-        let Part::Keywords(keywords) = part else { return None };
-        if let Some(name) = keywords.reference.as_deref().and_then(|it| it.strip_prefix("#/$defs/")) {
-            return self.keywords(self.defined.get(name)?, value);
-        }
-        let mut branches = keywords.any_of.iter().filter_map(|branch| self.keywords(branch, value));
-        Some(branches.find(|branch| branch.is_for(value)).unwrap_or(keywords))
+fn add_patterns(schema: &'static Value, found: &mut HashMap<&str, Regex>) {
+    if let Some(pattern) = schema["pattern"].as_str() {
+        found.insert(pattern, Regex::new(pattern).expect("a pattern of the schema is valid"));
     }
+    match schema {
+        Value::Array(parts) => parts.iter().for_each(|part| add_patterns(part, found)),
+        Value::Object(keywords) => keywords.values().for_each(|part| add_patterns(part, found)),
+        _ => {}
+    }
+}
 
-    /// Removes the members that are null or have their default value.
-    fn strip(&self, part: &Part, value: &mut Value) {
-        let Some(keywords) = self.keywords(part, value) else { return };
-        match value {
-            Value::Array(elements) => {
-                let items = keywords.items.iter();
-                items.for_each(|part| elements.iter_mut().for_each(|element| self.strip(part, element)));
+/// Returns the schema of a value, following a reference, and of several branches the one for its type. It is not an object
+/// if any value is allowed.
+fn schema_of(schema: &'static Value, value: &Value) -> &'static Value {
+    if let Some(name) = schema["$ref"].as_str().and_then(|it| it.strip_prefix("#/$defs/")) {
+        return schema_of(&SCHEMA["$defs"][name], value);
+    }
+    let is_for = |branch: &&Value| match branch["type"].as_str() {
+        Some("integer") => value.is_number(),
+        Some("object") => value.is_object(),
+        _ => value.is_string(),
+    };
+    let branches = schema["anyOf"].as_array().into_iter().flatten();
+    branches.map(|branch| schema_of(branch, value)).find(is_for).unwrap_or(schema)
+}
+
+/// Returns the schema of a member.
+fn member(schema: &'static Value, name: &str) -> &'static Value {
+    schema["properties"].get(name).unwrap_or(&schema["additionalProperties"])
+}
+
+/// Removes the members that are null or have their default value.
+fn strip(schema: &'static Value, value: &mut Value) {
+    let schema = schema_of(schema, value);
+    match value {
+        Value::Array(elements) => elements.iter_mut().for_each(|element| strip(&schema["items"], element)),
+        Value::Object(members) => members.retain(|name, value| {
+            let schema = member(schema, name);
+            strip(schema, value);
+            !schema.is_object() || (!value.is_null() && schema["default"] != *value)
+        }),
+        _ => {}
+    }
+}
+
+/// A value in an entry.
+pub(super) struct Place<'v> {
+    /// The path, such as `probes[0].url`.
+    pub(super) at: String,
+    pub(super) schema: &'static Value,
+    pub(super) value: Cow<'v, Value>,
+}
+
+/// Returns an entry and all values in it. What is inside a value precedes it.
+pub(super) fn places(entry: &Value) -> Vec<Place<'_>> {
+    let mut found = Vec::new();
+    add_places(&SCHEMA["items"], String::new(), entry, &mut found);
+    found
+}
+
+fn add_places<'v>(schema: &'static Value, at: String, value: &'v Value, found: &mut Vec<Place<'v>>) {
+    let schema = schema_of(schema, value);
+    if !schema.is_object() {
+        return;
+    }
+    match value {
+        Value::Array(elements) => {
+            for (index, element) in elements.iter().enumerate() {
+                let schema = schema["prefixItems"].get(index).unwrap_or(&schema["items"]);
+                add_places(schema, format!("{at}[{index}]"), element, found);
             }
-            Value::Object(members) => members.retain(|name, member| {
-                let Some(part) = keywords.member(name) else { return true };
-                self.strip(part, member);
-                let default =
-                    if let Part::Keywords(keywords) = part { keywords.default.as_ref() } else { None };
-                !member.is_null() && default != Some(member)
-            }),
-            _ => {}
         }
-    }
-
-    /// Notes every value that is outside its limits.
-    fn check(&self, part: &Part, at: &str, value: &Value, mistakes: &mut Vec<Mistake>) {
-        let Some(keywords) = self.keywords(part, value) else { return };
-        match value {
-            Value::Array(elements) => {
-                for (index, element) in elements.iter().enumerate() {
-                    keywords.items.iter().for_each(|part| {
-                        self.check(part, &format!("{at}[{index}]"), element, mistakes);
-                    });
+        Value::Object(members) => {
+            let dot = if at.is_empty() { "" } else { "." };
+            for (name, value) in members {
+                add_places(member(schema, name), format!("{at}{dot}{name}"), value, found);
+                if let Some(schema) = schema.get("propertyNames") {
+                    let value = Cow::Owned(name.as_str().into());
+                    found.push(Place { at: at.clone(), schema, value });
                 }
             }
-            Value::Object(members) => {
-                for (name, member) in members {
-                    if let Some(part) = keywords.member(name) {
-                        let dot = if at.is_empty() { "" } else { "." };
-                        self.check(part, &format!("{at}{dot}{name}"), member, mistakes);
-                    }
-                    keywords.property_names.iter().for_each(|names| {
-                        self.check(names, at, &Value::from(name.as_str()), mistakes);
-                    });
-                }
-            }
-            _ => {}
         }
-        if let Some((what, allowed)) = keywords.fault(value) {
-            let own = keywords.error_message.as_deref().filter(|_| !value.is_null());
-            let allowed = own.unwrap_or(&allowed);
-            mistakes.push(Mistake::new(at, &format!("{what}; {allowed}")));
-        }
+        _ => {}
     }
+    found.push(Place { at, schema, value: Cow::Borrowed(value) });
 }
 
-impl Keywords {
-    /// Returns the schema of a member.
-    fn member(&self, name: &str) -> Option<&Part> {
-        self.properties.get(name).or(self.additional_properties.as_ref())
+impl Place<'_> {
+    /// Returns the mistake if the value is outside its limits.
+    fn mistake(&self) -> Option<Mistake> {
+        let (what, allowed) = self.fault()?;
+        let own = self.schema["errorMessage"].as_str().filter(|_| !self.value.is_null());
+        Some(Mistake::new(&self.at, &format!("{what}; {}", own.unwrap_or(&allowed))))
     }
 
-    /// Returns whether a branch is the one for this value. The branches have different types.
-    fn is_for(&self, value: &Value) -> bool {
-        match self.kind.as_deref() {
-            Some("integer") => value.is_number(),
-            Some("object") => value.is_object(),
-            _ => value.is_string(),
-        }
-    }
-
-    /// Returns what is wrong with a value, apart from its parts, and what is allowed.
-    fn fault(&self, value: &Value) -> Option<(String, String)> {
-        let (least, most) = (self.least, self.most.unwrap_or(u64::MAX));
+    /// Returns what is wrong with the value, apart from its parts, and what is allowed.
+    fn fault(&self) -> Option<(String, String)> {
+        let limit = |names: &[&str]| names.iter().find_map(|name| self.schema[*name].as_u64());
+        let least = limit(&["minimum", "minLength", "minItems", "minProperties"]).unwrap_or_default();
+        let most = limit(&["maximum", "maxLength", "maxItems"]).unwrap_or(u64::MAX);
         let is_allowed = |size: u64| (least..=most).contains(&size);
         let counted = |count: usize| match count as u64 {
             count if is_allowed(count) => None,
@@ -224,23 +202,27 @@ impl Keywords {
             }
             count => Some((format!("{count} are too many"), format!("at most {most}"))),
         };
-        match value {
+        match &*self.value {
             Value::Array(elements) => counted(elements.len()),
             Value::Object(members) => counted(members.len()),
             // Serde takes null for an optional field that is not set.
-            Value::Null if self.kind.is_some() || !self.any_of.is_empty() => {
+            Value::Null if self.schema["type"].is_string() || self.schema["anyOf"].is_array() => {
                 Some(("null is not allowed here".to_owned(), "leave it out".to_owned()))
             }
             Value::String(text) => {
-                let is_found = self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(text));
+                let pattern = self.schema["pattern"].as_str().and_then(|pattern| PATTERNS.get(pattern));
                 let (what, allowed) = match text.as_str() {
-                    _ if is_found && is_allowed(text.chars().count() as u64) => return None,
+                    _ if pattern.is_none_or(|it| it.is_match(text))
+                        && is_allowed(text.chars().count() as u64) =>
+                    {
+                        return None;
+                    }
                     "" => ("an empty text".to_owned(), "write something, or leave it out"),
                     _ => (format!("`{}`", truncate(text, SHOWN_CHARS)), "it does not match the schema"),
                 };
                 Some((format!("{what} is not allowed here"), allowed.to_owned()))
             }
-            Value::Number(number) if self.kind.as_deref() == Some("integer") => {
+            Value::Number(number) if self.schema["type"] == "integer" => {
                 let allowed = || format!("write a whole number from {least} to {most}");
                 let is_right = number.as_u64().is_some_and(is_allowed);
                 (!is_right).then(|| (format!("{number} is not allowed here"), allowed()))

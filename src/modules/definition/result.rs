@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::{NAME, NAME_ALLOWED};
 use super::rule::JsonRule;
-use super::source::{EXTRACTOR_KINDS, Each, Source};
+use super::source::{EXTRACTOR_KINDS, Source};
 use super::text::{Short, ShortOrLong, unique};
 use crate::base::words::words;
 use crate::modules::pattern::{Pattern, SearchRegex};
@@ -39,7 +39,7 @@ impl Short for LongExtractor {
     }
 
     fn schema() -> Schema {
-        json_schema!({"type": "string", "pattern": SHORT, "errorMessage": short_allowed()})
+        json_schema!({"type": "string", "format": "Source", "pattern": SHORT, "errorMessage": short_allowed()})
     }
 }
 
@@ -52,7 +52,7 @@ pub struct LongExtractor {
     /// one gives a value. Left out if `inner` is given.
     #[schemars(
         length(min = 1),
-        extend("items" = {"type": "string", "pattern": SHORT, "errorMessage": short_allowed()})
+        extend("items" = {"type": "string", "format": "Source", "pattern": SHORT, "errorMessage": short_allowed()})
     )]
     pub from: Vec<Source>,
     /// The index of the probe whose answer is read; 0 is the first. Default: the last answer that was obtained.
@@ -62,7 +62,7 @@ pub struct LongExtractor {
     pub filter: Vec<JsonRule>,
     /// The elements to which `where` applies: a pointer with `*`, or `json:`, `jsonld:` or `script:`
     /// followed by one. `from` is then relative to each element.
-    pub each: Option<Each>,
+    pub each: Option<Source>,
     /// An extractor that is used instead of `from`. It reads from each element that `each` and `where`
     /// selected, and can have an `inner` extractor itself.
     pub inner: Option<Box<LongExtractor>>,
@@ -159,9 +159,9 @@ pub struct ListResult {
     /// The index of the probe whose answer is read; 0 is the first. Default: the last answer that was obtained.
     pub probe: Option<usize>,
     /// The elements of the list: `json:/pointer/*`, `jsonld:/pointer`, `script:/pointer/*`, `css:SELECTOR`,
-    /// `css:SELECTOR@ATTRIBUTE`, `regex:PATTERN` (every match; a template for regexes), `header:NAME`, `lines:` (every
-    /// non-empty line of the body) or `json_lines:` (one JSON document per line).
-    pub each: Each,
+    /// `css:SELECTOR@ATTRIBUTE`, `regex:PATTERN` (every match), `header:NAME`, `lines:` (every non-empty line of the body),
+    /// `json_lines:` (one JSON document per line) or another source.
+    pub each: Source,
     /// Conditions that a JSON element must all fulfil to be kept. Their pointers are relative to the element.
     #[serde(default, rename = "where")]
     pub filter: Vec<JsonRule>,

@@ -1,16 +1,16 @@
-//! The texts of extractors, `KIND:ARGUMENT`, and of the elements of lists.
+//! The sources of extractors and lists, `KIND:ARGUMENT`.
 
 use super::text::entry_text;
 use crate::modules::digest::Algorithm;
 use crate::modules::html::Selector;
-use crate::modules::pattern::{Pattern, SearchRegex};
+use crate::modules::pattern::Pattern;
 use crate::modules::pointer::Pointer;
 use crate::modules::template::{Kind, Template};
 
 /// The kinds of extractors, as messages list them.
-pub(crate) const EXTRACTOR_KINDS: &str = "json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash; in `results` also value, key, group";
+pub(crate) const EXTRACTOR_KINDS: &str = "json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash, lines, json_lines; in `results` also value, key, group";
 
-/// A source of values, written as `KIND:ARGUMENT`.
+/// A source of values, written as `KIND:ARGUMENT`. A JSON pointer alone leads to JSON.
 #[derive(Debug, Clone)]
 pub struct Source {
     text: String,
@@ -26,7 +26,7 @@ pub(crate) enum Reads {
     Meta(String),
     JsonLd(Pointer),
     Script(Pointer),
-    Regex(SearchRegex),
+    Regex(Pattern),
     Header(String),
     Cookie(String),
     FinalUrl,
@@ -35,14 +35,12 @@ pub(crate) enum Reads {
     Const(String),
     Count(Pointer),
     BodyHash(Algorithm),
+    Lines,
+    JsonLines,
     /// The current element of a list. The variants below are its key and a capture group.
     Item,
     Key,
     Group(usize),
-    /// The matches of a regex with variables. This and the variants below are only the elements of lists.
-    Matches(Pattern),
-    Lines,
-    JsonLines,
 }
 
 entry_text!(Source, Source::parse);
@@ -50,11 +48,15 @@ entry_text!(Source, Source::parse);
 impl Source {
     /// Parses the text of a source.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let (kind, argument) = text.split_once(':').ok_or_else(|| {
-            format!(
-                "`{text}` is not a valid extractor; write KIND:ARGUMENT, where KIND is one of {EXTRACTOR_KINDS}"
-            )
-        })?;
+        let (kind, argument) = match text.split_once(':') {
+            _ if text.is_empty() || text.starts_with('/') => ("json", text),
+            Some(parts) => parts,
+            None => {
+                return Err(format!(
+                    "`{text}` is not a valid extractor; write KIND:ARGUMENT, where KIND is one of {EXTRACTOR_KINDS}"
+                ));
+            }
+        };
         let needs_argument = ["css", "meta", "regex", "header", "cookie", "template", "body_hash", "group"];
         if argument.is_empty() && needs_argument.contains(&kind) {
             return Err(format!("`{kind}:` lacks its argument"));
@@ -69,7 +71,7 @@ impl Source {
                 Reads::Css(Selector::parse(selector)?, attribute)
             }
             "meta" => Reads::Meta(argument.to_ascii_lowercase()),
-            "regex" => Reads::Regex(SearchRegex::lazy(argument)),
+            "regex" => Reads::Regex(Pattern::parse(argument)?),
             "header" => Reads::Header(argument.to_ascii_lowercase()),
             "cookie" => Reads::Cookie(argument.to_owned()),
             "body_hash" => Reads::BodyHash(Algorithm::from_name(argument).ok_or_else(|| {
@@ -80,6 +82,8 @@ impl Source {
             "title" => Reads::Title,
             "template" => Reads::Template(Template::parse(argument, Kind::Plain)?),
             "const" => Reads::Const(argument.to_owned()),
+            "lines" => Reads::Lines,
+            "json_lines" => Reads::JsonLines,
             "value" => Reads::Item,
             "key" => Reads::Key,
             "group" => Reads::Group(
@@ -95,15 +99,9 @@ impl Source {
         &self.text
     }
 
-    /// Returns a source that no entry names.
-    pub(crate) fn of(reads: Reads) -> Self {
-        Self { text: String::new(), reads }
-    }
-
-    /// Returns why the source is not allowed outside of a list, if it is not.
-    pub(crate) fn why_only_in_list(&self) -> Option<String> {
-        matches!(self.reads, Reads::Item | Reads::Key | Reads::Group(_))
-            .then(|| not_here(self.text.split(':').next().unwrap_or_default()))
+    /// Returns the message about a source that is allowed only in lists.
+    pub(crate) fn not_here(&self) -> String {
+        not_here(self.text.split(':').next().unwrap_or_default())
     }
 
     /// Returns whether the source reads the body.
@@ -137,43 +135,6 @@ impl Source {
 
 fn not_here(kind: &str) -> String {
     format!("`{kind}:` is not an extractor that is allowed here; allowed are {EXTRACTOR_KINDS}")
-}
-
-/// The elements of a list, or those that an extractor selects from. A pointer alone leads to JSON.
-#[derive(Debug, Clone)]
-pub struct Each {
-    text: String,
-    pub(crate) source: Source,
-}
-
-entry_text!(Each, Each::parse);
-
-impl Each {
-    fn parse(text: &str) -> Result<Self, String> {
-        let (kind, argument) = match text.split_once(':') {
-            Some((kind, argument)) if !kind.contains('/') => (kind, argument),
-            _ if text.is_empty() || text.starts_with('/') => ("json", text),
-            _ => (text, ""),
-        };
-        let source = match kind {
-            "json" | "jsonld" | "script" | "css" => Source::parse(&format!("{kind}:{argument}"))?,
-            "header" if !argument.is_empty() => Source::parse(text)?,
-            "regex" => Source::of(Reads::Matches(Pattern::parse(argument)?)),
-            "lines" if argument.is_empty() => Source::of(Reads::Lines),
-            "json_lines" if argument.is_empty() => Source::of(Reads::JsonLines),
-            _ => {
-                return Err(format!(
-                    "`{text}` gives no elements; write json:/POINTER/*, jsonld:/POINTER, script:/POINTER/*, css:SELECTOR, regex:PATTERN, header:NAME, lines: or json_lines:"
-                ));
-            }
-        };
-        Ok(Self { text: text.to_owned(), source })
-    }
-
-    /// Returns the text as it was written.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.text
-    }
 }
 
 /// Splits `SELECTOR@ATTRIBUTE`. An `@` inside brackets or quotes belongs to the selector.

@@ -12,7 +12,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::{Serialize, Serializer};
 
-/// Implements serde, the JSON schema and equality for a type that has a text. `parse` makes it of one.
+/// Implements serde, the JSON schema and equality for a type that has a text. `parse` makes it of one. The schema names the
+/// type as `format`.
 macro_rules! entry_text {
     ($name:ident, $parse:expr) => {
         impl std::ops::Deref for $name {
@@ -29,14 +30,6 @@ macro_rules! entry_text {
             }
         }
 
-        $crate::modules::definition::text::entry_text_serde!($name, $parse);
-    };
-}
-pub(crate) use entry_text;
-
-/// Implements serde and the JSON schema for a type whose `as_str` is its text.
-macro_rules! entry_text_serde {
-    ($name:ident, $parse:expr) => {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
                 let parse: fn(&str) -> Result<Self, String> = $parse;
@@ -60,12 +53,14 @@ macro_rules! entry_text_serde {
             }
 
             fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                String::json_schema(generator)
+                let mut schema = String::json_schema(generator);
+                schema.insert("format".to_owned(), stringify!($name).into());
+                schema
             }
         }
     };
 }
-pub(crate) use entry_text_serde;
+pub(crate) use entry_text;
 
 /// Reads the members of an object. Unlike a map's own implementation, it refuses a repeated name.
 pub(super) fn unique<'de, D, V>(from: D) -> Result<BTreeMap<String, V>, D::Error>

@@ -68,7 +68,7 @@ impl LongExtractor {
     /// Returns all values, at most `limit`, with the transforms applied. The values are not cleaned.
     pub(crate) fn values(&self, reading: &Reading<'_, '_>) -> Vec<Value> {
         let raw = match &self.each {
-            Some(each) => self.select(&each.source, reading),
+            Some(each) => self.select(each, reading),
             None => first_of(&self.from, reading),
         };
         let refined = raw.into_iter().flat_map(|value| self.refine(value, reading));

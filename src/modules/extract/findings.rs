@@ -58,7 +58,7 @@ impl Entry {
     /// Returns the texts of the profile's address before and after the query, or `None` if it has no address with the
     /// query in one place.
     pub(crate) fn profile_parts(&self) -> Option<(&str, &str)> {
-        self.profile.as_deref().and_then(Template::around_query)
+        self.profile.as_ref().and_then(Template::around_query)
     }
 
     /// Returns the main result. Without one, a hit for a person is an account.
@@ -151,7 +151,7 @@ impl ListResult {
             return false;
         };
         let answer = answers.get(self.probe);
-        let items = self.each.source.items(&Reading { answer, values, item: None });
+        let items = self.each.items(&Reading { answer, values, item: None });
         for item in &items {
             if !self.filter.iter().all(|rule| rule.holds(&item.value, &values)) {
                 continue;

@@ -53,8 +53,7 @@ impl Source {
             }
             Reads::Script(pointer) => select(pointer, answer?.script(pointer)?),
             Reads::BodyHash(algorithm) => values(answer?.digest(*algorithm)),
-            Reads::Regex(regex) => matches(regex, answer?.text(), filled.searches),
-            Reads::Matches(pattern) => {
+            Reads::Regex(pattern) => {
                 matches(&*pattern.regex(&filled).ok()?, answer?.text(), filled.searches)
             }
             Reads::Header(name) => {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use regex::Regex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -12,6 +11,8 @@ use url::Url;
 
 use super::python;
 use super::report::{ListKind, shown};
+use crate::modules::definition::{Entry, with_texts};
+use crate::modules::module::Module;
 use crate::modules::plan::is_reserved;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::tables;
@@ -117,35 +118,9 @@ fn literal(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }
 
-/// Returns a JSON value with its texts as templates. The names of members stay.
-fn templates(value: &Value, placeholder: &str) -> Value {
-    match value {
-        Value::String(text) => template(text, placeholder).into(),
-        Value::Array(elements) => elements.iter().map(|element| templates(element, placeholder)).collect(),
-        Value::Object(members) => {
-            let changed = members.iter().map(|(name, value)| (name.clone(), templates(value, placeholder)));
-            Value::Object(changed.collect())
-        }
-        other => other.clone(),
-    }
-}
-
-/// Returns a rule with these statuses and lists of literal texts. Empty lists are left out.
-pub(super) fn rule(status: &[Value], lists: &[(&str, &[String])]) -> Value {
-    let mut rule = json!({});
-    if !status.is_empty() {
-        rule["status"] = status.into();
-    }
-    for (name, texts) in lists.iter().filter(|(_, texts)| !texts.is_empty()) {
-        let mut words: Vec<String> = Vec::with_capacity(texts.len());
-        for word in texts.iter().map(|text| literal(text)) {
-            if !words.contains(&word) {
-                words.push(word);
-            }
-        }
-        rule[*name] = words.into();
-    }
-    rule
+/// Returns literal texts as templates.
+pub(super) fn literals(texts: &[String]) -> Vec<String> {
+    texts.iter().map(|text| literal(text)).collect()
 }
 
 /// Converts an address into a URL template without a fragment. `placeholder` is the text for the name. Characters that are not
@@ -183,8 +158,8 @@ pub(super) struct Draft {
     pub(super) unused: Vec<String>,
     /// The text for the name in the list.
     placeholder: &'static str,
-    /// The compiled regex of `accepts`.
-    accepted: Option<Regex>,
+    /// Names that exist, some of which may not be valid here.
+    known: Vec<String>,
 }
 
 impl Draft {
@@ -206,7 +181,7 @@ impl Draft {
             "probes": [{"url": address(probe, placeholder)?, "headers": {}}], "barrier": [], "hit": [], "miss": [],
         });
         let unused = unused.keys().cloned().collect();
-        Ok(Self { entry, changes: Vec::new(), unused, placeholder, accepted: None })
+        Ok(Self { entry, changes: Vec::new(), unused, placeholder, known: Vec::new() })
     }
 
     /// Returns the probe.
@@ -265,7 +240,9 @@ impl Draft {
     /// Returns an error if the name of a form field contains the account.
     pub(super) fn body(&mut self, body: &Value, is_form: bool) -> Result<(), Reason> {
         if !is_form {
-            self.probe()["json"] = templates(body, self.placeholder);
+            let placeholder = self.placeholder;
+            let filled = with_texts(body, &mut |text| Ok::<_, Reason>(Some(template(text, placeholder))))?;
+            self.probe()["json"] = filled.unwrap_or_default();
             return Ok(());
         }
         let mut fields = Map::new();
@@ -307,35 +284,34 @@ impl Draft {
             return;
         }
         match python::accepts(regex) {
-            Ok((accepts, compiled)) => {
-                self.entry["accepts"] = accepts.into();
-                self.accepted = Some(compiled);
-            }
+            Ok(accepts) => self.entry["accepts"] = accepts.as_str().into(),
             Err(reason) => self.changes.push(format!("`regexCheck` is ignored: {reason}")),
         }
     }
 
-    /// Adds names that exist, if they are valid queries here. A name with non-ASCII characters shows that
-    /// the site accepts such names.
-    pub(super) fn known(&mut self, names: &Many) {
-        let strip = self.entry["strip"].as_str().unwrap_or_default().to_owned();
-        let mut known: Vec<&str> = Vec::new();
-        for name in &names.0 {
-            let query = Query::parse(SearchType::Username, name).ok();
-            let is_fit = query.as_ref().is_some_and(|query| {
-                let asked: String = query.normal().chars().filter(|c| !strip.contains(*c)).collect();
-                !asked.is_empty() && self.accepted.as_ref().is_none_or(|regex| regex.is_match(&asked))
-            });
-            if is_fit {
-                if query.is_some_and(|query| !query.has_only_ascii()) {
-                    self.entry["scripts"] = "any".into();
-                }
-                known.push(name);
-            } else {
-                self.changes.push(format!("its known name `{}` is not valid here", shown(name)));
-            }
+    /// Notes names that exist. A name with non-ASCII characters shows that the site accepts such names.
+    pub(super) fn known(&mut self, names: Many) {
+        let is_other = |name: &String| {
+            Query::parse(SearchType::Username, name).is_ok_and(|query| !query.has_only_ascii())
+        };
+        if names.0.iter().any(is_other) {
+            self.entry["scripts"] = "any".into();
         }
-        self.entry["known"] = json!(known);
+        self.known = names.0;
+    }
+
+    /// Makes the module, with the known names that it accepts.
+    pub(super) fn module(&mut self) -> Result<Module, Reason> {
+        let entry = Entry::read(&self.entry.to_string(), &self.entry).and_then(Module::compile);
+        let module =
+            entry.map_err(|mistakes| mistakes.first().map(ToString::to_string).unwrap_or_default())?;
+        let (known, refused) = std::mem::take(&mut self.known).into_iter().partition(|name| {
+            Query::parse(SearchType::Username, name).is_ok_and(|query| module.why_refused(&query).is_none())
+        });
+        let refused: Vec<String> = refused;
+        let invalid = |name: &String| format!("its known name `{}` is not valid here", shown(name));
+        self.changes.extend(refused.iter().map(invalid));
+        Ok(Module::new(Entry { known, ..module.entry().clone() }))
     }
 
     /// Sets the category by the tags of the list, and adds the tags.
@@ -366,31 +342,5 @@ impl Draft {
     fn category(&mut self, category: &str) {
         self.entry["category"] = category.into();
         self.entry["nsfw"] = (category == ADULT).into();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn imported_categories_are_converted() {
-        let of = |set: &dyn Fn(&mut Draft)| {
-            let probe = "https://a.example/{}";
-            let mut draft = Draft::new(ListKind::Sherlock, "a", probe, "{}", &Map::new()).unwrap();
-            set(&mut draft);
-            draft.entry
-        };
-        let of_tags = |tags: &[&str]| {
-            let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
-            of(&|draft| draft.tags(&tags, false))
-        };
-        for (word, want) in [("xx NSFW xx", ADULT), ("political", "political"), ("!", "misc")] {
-            assert_eq!(of(&|draft| draft.category_of(word))["category"], want, "{word}");
-        }
-        assert_eq!(of_tags(&["us", "photo", "coding"])["category"], "images");
-        assert_eq!(of_tags(&["social", "Porn"])["nsfw"], true);
-        assert_eq!(of_tags(&["ru"])["category"], "misc");
-        assert_eq!(of_tags(&["Q&A", "us", "us", "музыка"])["tags"], json!(["sherlock", "q-a", "us"]));
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::draft::{Draft, MISS_STATUSES, Many, Reason, read, rule};
+use super::draft::{Draft, MISS_STATUSES, Many, Reason, literals, read};
 use super::python::python_format;
 use super::report::{ListKind, shown};
 
@@ -107,7 +107,7 @@ pub(super) fn draft(
     if let Some(rank) = site.alexa_rank.as_u64().filter(|rank| (1..=u32::MAX.into()).contains(rank)) {
         draft.entry["rank"] = rank.into();
     }
-    draft.known(&site.username_claimed);
+    draft.known(site.username_claimed);
     Ok(draft)
 }
 
@@ -221,25 +221,26 @@ fn judge(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
         true => (200..=206).filter(|code| !gone.contains(code)).map(Value::from).collect(),
         false => vec!["2xx".into()],
     };
+    let [presence, absence, barriers] = [&presence, &absence, &barriers].map(|texts| literals(texts));
     let forbidden = (by_message && site.ignore403).then(|| Value::from(403));
     answered.extend(forbidden.clone());
-    draft.add("hit", rule(&answered, &[("any_word", &presence), ("no_word", &absence)]));
+    draft.add("hit", json!({"status": answered, "any_word": presence, "no_word": absence}));
     if !absence.is_empty() {
         // The text counts only with a success status or a status of a missing page, since a block may quote it.
         let said = std::iter::once("2xx".into()).chain(MISS_STATUSES.map(Value::from)).chain(forbidden);
-        draft.add("miss", rule(&said.collect::<Vec<_>>(), &[("any_word", &absence)]));
+        draft.add("miss", json!({"status": said.collect::<Vec<_>>(), "any_word": absence}));
     }
     if by_message && !presence.is_empty() {
         // The page of an account may have any status, so the page of a missing account must not contain a presence text.
-        draft.add("miss", rule(&[404.into(), 410.into()], &[("no_word", &presence)]));
+        draft.add("miss", json!({"status": [404, 410], "no_word": presence}));
     }
     let redirect = by_redirect.then(|| Value::from("3xx"));
     let status: Vec<Value> = redirect.into_iter().chain(gone.into_iter().map(Value::from)).collect();
     if !status.is_empty() {
-        draft.add("miss", rule(&status, &[]));
+        draft.add("miss", json!({ "status": status }));
     }
     if !barriers.is_empty() {
-        draft.add("barrier", rule(&[], &[("any_word", &barriers)]));
+        draft.add("barrier", json!({ "any_word": barriers }));
     }
     draft.probe()["follow"] = (!by_redirect).into();
     Ok(())

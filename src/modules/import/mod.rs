@@ -21,7 +21,6 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
-use super::definition::Entry;
 use super::module::Module;
 pub(crate) use draft::slug;
 use draft::{Draft, Reason};
@@ -124,10 +123,7 @@ fn module(
     let prefix = if kind == ListKind::WhatsMyName { "wmn" } else { &tag };
     let id = ids.give(prefix, name, url.split('/').nth(2).unwrap_or_default());
     (entry["id"], entry["enabled"]) = (id.into(), is_enabled.into());
-    let compiled = Entry::read(&entry.to_string(), entry).and_then(Module::compile);
-    let module =
-        compiled.map_err(|mistakes| mistakes.first().map(ToString::to_string).unwrap_or_default())?;
-    Ok((module, draft))
+    Ok((draft.module()?, draft))
 }
 
 /// The ids that were given, each with the last number that was appended to it.

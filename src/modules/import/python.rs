@@ -7,7 +7,7 @@ use regex::{Captures, Regex};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Look;
 
-use crate::modules::pattern::WholeRegex;
+use crate::modules::pattern::SearchRegex;
 use crate::modules::text::truncate;
 
 /// What Python's regexes write in another way: classes, escapes, and repetitions without a minimum.
@@ -22,23 +22,19 @@ fn compiled(regex: &str) -> Regex {
     Regex::new(regex).expect("a regex of this file is valid")
 }
 
-/// Returns the `accepts` for a regex that the list's tool *searches* in a name, and its compiled form.
+/// Returns the `accepts` for a regex that the list's tool *searches* in a name.
 /// Unlike that regex, `accepts` must match the whole name.
 ///
 /// # Errors
 /// Returns an error if the regex has no linear-time form (look-around, back references), is invalid, or is
 /// too large.
-pub(super) fn accepts(python: &str) -> Result<(String, Regex), String> {
-    let whole = anchored(&translated(python, false))?;
-    match WholeRegex::new(&whole, false).check() {
-        Ok(regex) => Ok((whole, regex)),
-        // Classes with the letters of all scripts make large regexes. Most modules are used for ASCII names
-        // only.
-        Err(reason) => {
-            let ascii = anchored(&translated(python, true))?;
-            WholeRegex::new(&ascii, false).check().map(|regex| (ascii, regex)).map_err(|_| reason)
-        }
-    }
+pub(super) fn accepts(python: &str) -> Result<SearchRegex, String> {
+    let compiled = |is_ascii| {
+        let regex = SearchRegex::whole(&anchored(&translated(python, is_ascii))?, false);
+        regex.check().map(|()| regex)
+    };
+    // Classes with the letters of all scripts make large regexes. Most modules are used for ASCII names only.
+    compiled(false).or_else(|reason| compiled(true).map_err(|_| reason))
 }
 
 /// Rewrites what Python writes in another way. With `is_ascii`, `\w` and `\d` match ASCII only.
@@ -98,7 +94,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn takes(python: &str, name: &str) -> bool {
-        accepts(python).unwrap().1.is_match(name)
+        accepts(python).unwrap().regex().is_match(name)
     }
 
     #[test]
@@ -106,7 +102,7 @@ mod tests {
         for (python, ours) in
             [("^[a-z]{3,5}$", "^[a-z]{3,5}$"), (r"\A\w+\Z", r"\A\w+\z"), (r"^a\\Z$", r"^a\\Z$")]
         {
-            assert_eq!(accepts(python).unwrap().0, ours);
+            assert_eq!(&*accepts(python).unwrap(), ours);
         }
         for (python, name, is_taken) in [
             ("[a-z]{4}", "..abcd..", true),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
-use super::draft::{Draft, Many, Reason, read, rule};
+use super::draft::{Draft, Many, Reason, literals, read};
 use super::report::ListKind;
 
 /// The text for the name.
@@ -50,7 +50,7 @@ pub(super) fn draft(members: &Map<String, Value>) -> Result<Draft, Reason> {
     if !site.strip_bad_char.is_empty() {
         draft.entry["strip"] = site.strip_bad_char.into();
     }
-    draft.known(&site.known);
+    draft.known(site.known);
     Ok(draft)
 }
 
@@ -79,14 +79,14 @@ fn rules(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
     let has_body = |code: u16| !matches!(code, 100..200 | 204 | 304);
     let there_text = if has_body(there) { site.e_string.0.as_slice() } else { &[] };
     let missing_text = if has_body(missing) { site.m_string.0.as_slice() } else { &[] };
-    let mut hit = rule(&[there.into()], &[("words", there_text)]);
-    let miss = rule(&[missing.into()], &[("words", missing_text)]);
+    let mut hit = json!({"status": [there], "words": literals(there_text)});
+    let miss = json!({"status": [missing], "words": literals(missing_text)});
     match (there == missing, there_text.is_empty(), missing_text.is_empty()) {
         (true, true, true) => {
             return Err("nothing distinguishes an existing account from a missing one".into());
         }
         (true, true, false) => {
-            hit = rule(&[there.into()], &[("no_word", missing_text)]);
+            hit = json!({"status": [there], "no_word": literals(missing_text)});
             draft.add("miss", miss);
         }
         // Otherwise every page without the mark would be a miss, even challenge pages and empty pages.

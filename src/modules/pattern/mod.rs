@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::definition::text::entry_text;
 use super::template::{FillError, Kind, Template, Values};
-pub(crate) use search::{SearchRegex, Searches, WholeRegex};
+pub(crate) use search::{SearchRegex, Searches};
 
 /// A regex that may contain variables.
 #[derive(Debug, Clone)]
@@ -31,12 +31,9 @@ impl Pattern {
         &self.template
     }
 
-    /// Returns the mistake in the regex, if there is one. Variables are filled with examples.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        match &self.fixed {
-            Some(regex) => regex.check(),
-            None => SearchRegex::lazy(&self.template.example()).check(),
-        }
+    /// Returns the regex with examples as the values of its variables.
+    pub(crate) fn example(&self) -> SearchRegex {
+        self.fixed.clone().unwrap_or_else(|| SearchRegex::lazy(&self.template.example()))
     }
 
     /// Returns the regex with the values of this check.
@@ -66,38 +63,5 @@ impl Pattern {
     /// Returns the template of the regex.
     pub(crate) fn template(&self) -> &Template {
         &self.template
-    }
-}
-
-/// A text of a rule or an extractor that is filled or searched.
-#[derive(Clone, Copy)]
-pub(crate) enum Piece<'e> {
-    Template(&'e Template),
-    Pattern(&'e Pattern),
-    Regex(&'e SearchRegex),
-}
-
-impl<'e> Piece<'e> {
-    /// Returns the mistake in the regex, if there is one.
-    pub(crate) fn check(self) -> Result<(), String> {
-        match self {
-            Self::Template(_) => Ok(()),
-            Self::Pattern(pattern) => pattern.check(),
-            Self::Regex(regex) => regex.check(),
-        }
-    }
-
-    /// Returns the template, if the text can have variables.
-    pub(crate) fn template(self) -> Option<&'e Template> {
-        match self {
-            Self::Template(template) => Some(template),
-            Self::Pattern(pattern) => Some(pattern.template()),
-            Self::Regex(_) => None,
-        }
-    }
-
-    /// Returns whether the text contains the query or a part of it.
-    pub(crate) fn has_query(self) -> bool {
-        self.template().is_some_and(Template::has_query)
     }
 }

@@ -93,32 +93,6 @@ fn positions(hir: &Hir) -> usize {
     }
 }
 
-/// A regex of an entry that must match a whole text. It is compiled when it is first used.
-#[derive(Debug, Clone)]
-pub(crate) struct WholeRegex {
-    pattern: String,
-    subject: Subject,
-    regex: OnceLock<Option<Regex>>,
-}
-
-impl WholeRegex {
-    /// With `is_ascii`, only ASCII texts are matched.
-    pub(crate) fn new(pattern: &str, is_ascii: bool) -> Self {
-        let subject = if is_ascii { Subject::WholeAscii } else { Subject::Whole };
-        Self { pattern: pattern.to_owned(), subject, regex: OnceLock::new() }
-    }
-
-    /// Compiles the regex. The error is the mistake in it.
-    pub(crate) fn check(&self) -> Result<Regex, String> {
-        compile(&self.pattern, self.subject).map(|(regex, _)| regex)
-    }
-
-    /// Returns whether the regex matches the whole text.
-    pub(crate) fn is_match(&self, text: &str) -> bool {
-        self.regex.get_or_init(|| self.check().ok()).as_ref().is_some_and(|regex| regex.is_match(text))
-    }
-}
-
 /// The most work of one search, in positions of the regex times bytes of the text. It takes a few seconds at worst.
 const MAX_WORK: usize = 160 * 1024 * 1024;
 /// The work below which a search begins without checking the time.
@@ -180,11 +154,12 @@ impl Searches {
     }
 }
 
-/// A regex that is searched in texts. It is compiled when it is first used, and `^` and `$` also match at the ends of
-/// lines.
+/// A regex that is searched in texts, or must match a whole one. It is compiled when it is first used. In a search, `^`
+/// and `$` also match at the ends of lines.
 #[derive(Debug, Clone)]
 pub struct SearchRegex {
     pattern: Arc<str>,
+    subject: Subject,
     /// The compiled regex, and its cost for each byte.
     compiled: Arc<OnceLock<(Regex, usize)>>,
 }
@@ -200,7 +175,13 @@ impl SearchRegex {
 
     /// Creates a regex that is compiled when it is first used. The pattern must be valid.
     pub(crate) fn lazy(pattern: &str) -> Self {
-        Self { pattern: pattern.into(), compiled: Arc::default() }
+        Self { pattern: pattern.into(), subject: Subject::Part, compiled: Arc::default() }
+    }
+
+    /// Creates a regex that must match a whole text. With `is_ascii`, only ASCII texts are matched.
+    pub(crate) fn whole(pattern: &str, is_ascii: bool) -> Self {
+        let subject = if is_ascii { Subject::WholeAscii } else { Subject::Whole };
+        Self { subject, ..Self::lazy(pattern) }
     }
 
     /// Returns the text as it was written.
@@ -211,7 +192,7 @@ impl SearchRegex {
     /// Compiles the regex. Returns the mistake in it if it is not valid.
     pub(crate) fn check(&self) -> Result<(), String> {
         if self.compiled.get().is_none() {
-            let compiled = compile(&self.pattern, Subject::Part)?;
+            let compiled = compile(&self.pattern, self.subject)?;
             self.compiled.get_or_init(|| compiled);
         }
         Ok(())

@@ -6,13 +6,13 @@ mod filter;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde::de::{Deserialize, Deserializer, Error as _};
 use url::Url;
 
-use super::definition::text::{entry_text, entry_text_serde};
+use super::definition::text::entry_text;
 use super::keys::OperatorKeys;
 use super::pattern::Searches;
 use super::public_suffix::{PublicSuffix, Section};
@@ -105,26 +105,10 @@ pub struct Template {
 
 entry_text!(Template, |text| Template::parse(text, Kind::Plain));
 
-/// The template of a URL.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UrlTemplate(Template);
-
-impl UrlTemplate {
-    /// Parses a template. The error describes the mistake and the allowed values.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        Template::parse(text, Kind::Url).map(Self)
-    }
+/// Reads the template of a URL.
+pub(crate) fn url<'de, D: Deserializer<'de>>(from: D) -> Result<Template, D::Error> {
+    Template::parse(&String::deserialize(from)?, Kind::Url).map_err(D::Error::custom)
 }
-
-impl Deref for UrlTemplate {
-    type Target = Template;
-
-    fn deref(&self) -> &Template {
-        &self.0
-    }
-}
-
-entry_text_serde!(UrlTemplate, UrlTemplate::parse);
 
 /// The host of a URL template.
 #[derive(Debug, Clone)]
@@ -211,11 +195,6 @@ impl Template {
         self.slots().map(|(variable, _)| variable)
     }
 
-    /// Returns whether the template contains the query or a part of it.
-    pub(crate) fn has_query(&self) -> bool {
-        self.variables().any(Variable::is_of_query)
-    }
-
     /// Returns whether the filled template contains the query, or a part of it, in clear text (not as a
     /// hash).
     pub(crate) fn shows_query(&self) -> bool {
@@ -237,19 +216,26 @@ impl Template {
         parts.collect()
     }
 
-    /// Returns the mistake in the text around the slots of a URL, if there is one.
+    /// Checks the text around the slots of a URL.
     fn check_url(&self) -> Result<(), String> {
         let example = self.example();
-        let rest = ["https://", "http://"].iter().find_map(|scheme| example.strip_prefix(scheme));
-        let rest = rest.ok_or("a URL must begin with `https://`, `http://` or `{saved.NAME}`")?;
-        if let Some(c) = rest.chars().find(|c| c.is_control() || matches!(c, ' ' | '\\')) {
+        if !["https://", "http://"].iter().any(|scheme| example.starts_with(scheme)) {
+            return Err("a URL must begin with `https://`, `http://` or `{saved.NAME}`".into());
+        }
+        if let Some(c) = example.chars().find(|c| c.is_control() || matches!(c, ' ' | '\\')) {
             return Err(format!("a URL must not contain {c:?}; percent-encode it"));
         }
-        if rest.split(['/', '?']).next().is_some_and(|host| host.contains('@')) {
+        let invalid = |error| format!("`{example}` (filled with an example) is not a valid URL: {error}");
+        let url = Url::parse(&example).map_err(invalid)?;
+        let host = url.host_str().unwrap_or_default();
+        if !url.username().is_empty() || url.password().is_some() {
             return Err("a URL must not have a user name or password here".into());
         }
-        if rest.contains('#') {
+        if url.fragment().is_some() {
             return Err("a URL must not have a fragment here (`#`): it would never be sent".into());
+        }
+        if !host.contains('.') && !host.contains("example") {
+            return Err(format!("`{host}` is not a public host name"));
         }
         self.variables().try_for_each(|variable| match variable {
             Variable::Config { name, is_optional: true } => {
@@ -344,7 +330,8 @@ fn has_dot_segment(url: &str) -> bool {
 }
 
 impl Variable {
-    fn is_of_query(&self) -> bool {
+    /// Returns whether the value is the query or a part of it.
+    pub(crate) fn is_of_query(&self) -> bool {
         matches!(self, Self::Query | Self::Local | Self::Domain)
     }
 

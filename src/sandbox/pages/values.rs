@@ -139,7 +139,8 @@ impl<'a> Reading<'a> {
             "css" => draft.add_element(element_of(argument, text())),
             "regex" => {
                 let groups = [0, 1].map(|number| (number, text()));
-                let line = context.sampled_with(&SearchRegex::lazy(argument), self.index, &groups);
+                let regex = Pattern::parse(argument).ok().and_then(|pattern| context.regex(&pattern));
+                let line = regex.and_then(|regex| context.sampled_with(&regex, self.index, &groups));
                 line.is_some_and(|line| draft.add_line(line))
             }
             "header" => draft.add_header(argument, &text()),
@@ -239,7 +240,7 @@ fn add_element(
     });
     let readings: Vec<Reading<'_>> = readings.collect();
     let text = |reading: &Reading<'_>| as_text(&reading.value(context, None));
-    Some(match (kind, &list.each.source.reads) {
+    Some(match (kind, &list.each.reads) {
         ("css", _) => {
             let mut element = element_of(argument, String::new());
             for reading in &readings {
@@ -252,7 +253,7 @@ fn add_element(
             }
             draft.add_element(element)
         }
-        (_, Reads::Matches(pattern)) => {
+        (_, Reads::Regex(pattern)) => {
             let groups = readings.iter().filter_map(|reading| match *reading.sources.first()? {
                 ("group", number) => Some((number.parse().ok()?, text(reading))),
                 ("value", _) => Some((1, text(reading))),

@@ -8,7 +8,7 @@ use crate::modules::definition::limits::yes;
 use crate::modules::definition::text::{Short, ShortOrLong};
 use crate::modules::html::{Element, Selector};
 use crate::modules::pattern::Pattern;
-use crate::modules::template::{Template, Values};
+use crate::modules::template::Values;
 use crate::modules::text::same_name;
 
 /// A condition on the elements that a CSS selector finds. The short form is
@@ -51,10 +51,6 @@ impl Short for CssCondition {
 }
 
 impl CssCondition {
-    fn template(&self) -> Option<&Template> {
-        self.matches.as_ref().map(Pattern::template)
-    }
-
     /// Returns whether the rule holds on the page. On a page that was cut off, no element can be proved to be
     /// missing.
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
@@ -69,7 +65,8 @@ impl CssCondition {
     }
 
     pub(crate) fn echoes_query(&self) -> bool {
-        self.proves_name() || (self.exists && self.template().is_some_and(Template::shows_query))
+        self.proves_name()
+            || (self.exists && self.matches.as_ref().is_some_and(|pattern| pattern.template().shows_query()))
     }
 
     /// Returns whether an element must equal the query.

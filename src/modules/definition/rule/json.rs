@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::modules::pattern::{Pattern, Piece};
+use crate::modules::pattern::Pattern;
 use crate::modules::pointer::Pointer;
 use crate::modules::template::{Template, Values};
 use crate::modules::text::same_name;
@@ -56,6 +56,7 @@ pub struct JsonRule {
     pub equals: Option<Value>,
     /// The JSON values of which the selected value must equal one.
     #[serde(default)]
+    #[schemars(length(min = 1))]
     pub any_of: Vec<Value>,
     /// The JSON value that no selected value may equal.
     pub not_equals: Option<Value>,
@@ -172,23 +173,6 @@ impl JsonRule {
         self.equals_query == Some(true) || self.equals_template.as_ref().is_some_and(Template::shows_query)
     }
 
-    /// Returns the templates and regexes, each with its field.
-    pub(crate) fn pieces(&self) -> impl Iterator<Item = (&'static str, Piece<'_>)> {
-        let fields = [
-            ("equals_template", self.equals_template.as_ref().map(Piece::Template)),
-            ("contains", self.contains.as_ref().map(Piece::Template)),
-            ("not_contains", self.not_contains.as_ref().map(Piece::Template)),
-            ("matches", self.matches.as_ref().map(Piece::Pattern)),
-            ("not_matches", self.not_matches.as_ref().map(Piece::Pattern)),
-        ];
-        fields.into_iter().filter_map(|(field, piece)| Some((field, piece?)))
-    }
-
-    /// Returns whether a condition is about the query.
-    pub(crate) fn asks_for_query(&self) -> bool {
-        self.equals_query.is_some() || self.pieces().any(|(_, piece)| piece.has_query())
-    }
-
     /// Returns whether the rule requires at most that a value is absent or empty, and of which type it is.
     pub(crate) fn is_bare(&self) -> bool {
         self.exists != Some(true)
@@ -207,11 +191,6 @@ impl JsonRule {
     /// Returns whether the rule can hold only if there is a value.
     pub(crate) fn is_positive(&self) -> bool {
         self.exists == Some(true) || self.conditions().any(|(_, is_positive)| is_positive)
-    }
-
-    /// Returns whether there is any condition.
-    pub(crate) fn has_condition(&self) -> bool {
-        self.exists.is_some() || self.conditions().next().is_some()
     }
 }
 

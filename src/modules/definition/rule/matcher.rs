@@ -12,7 +12,7 @@ use super::css::CssRule;
 use super::json::JsonRule;
 use crate::modules::answer::Answer;
 use crate::modules::definition::text::unique;
-use crate::modules::pattern::{Pattern, Piece, SearchRegex};
+use crate::modules::pattern::{Pattern, SearchRegex};
 use crate::modules::template::{Template, Values};
 use crate::modules::text::{holds_name, squeeze};
 
@@ -69,10 +69,13 @@ pub struct Matcher {
     pub no_word: Vec<Template>,
     /// Texts (templates) that must all be in the visible text of the page, with runs of white space made one
     /// space. The title, scripts, styles, templates and hidden elements are not visible text.
+    #[schemars(inner(regex(pattern = r"\S")))]
     pub text: Vec<Template>,
     /// A text (template) that must be in the page's title, with runs of white space made one space.
+    #[schemars(regex(pattern = r"\S"))]
     pub title: Option<Template>,
     /// The whole title of the page (a template), with runs of white space made one space.
+    #[schemars(regex(pattern = r"\S"))]
     pub title_is: Option<Template>,
     /// Whether `words`, `any_word`, `no_word`, `body_is`, `text`, `title` and `title_is` ignore ASCII and Unicode case.
     pub ignore_case: bool,
@@ -152,8 +155,6 @@ impl Matcher {
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         self.head_holds(answer, values)
             && self.text_holds(answer, values)
-            && (self.text.is_empty() || self.shown_holds(answer, values))
-            && (self.title.is_none() && self.title_is.is_none() || self.title_holds(answer, values))
             && (self.json.is_empty()
                 || answer.json().is_some_and(|root| self.json.iter().all(|rule| rule.holds(root, values))))
             && (!self.shows_query || shows_name(answer, values.name))
@@ -176,50 +177,39 @@ impl Matcher {
     }
 
     fn text_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
-        let stands = |template: &Template| {
-            template.fill(values).is_ok_and(|word| {
-                if self.ignore_case {
-                    answer.lower().contains(&word.to_lowercase())
-                } else {
-                    answer.text().contains(&word)
-                }
+        let body = || if self.ignore_case { answer.lower() } else { answer.text() };
+        let fits = |text: &str, wanted: &Template, fits: fn(&str, &str) -> bool| {
+            wanted.fill(values).is_ok_and(|wanted| fits(text, &self.cased(&wanted)))
+        };
+        let in_body = |word: &Template| fits(body(), word, |body, word| body.contains(word));
+        let is_shown =
+            |shown: &str, wanted| fits(shown, wanted, |shown, text| shown.contains(&squeeze(text)));
+        // A title that was cut off does not meet any condition.
+        let title_holds = |title: &str| {
+            let title = self.cased(title);
+            self.title.as_ref().is_none_or(|wanted| is_shown(&title, wanted))
+                && self
+                    .title_is
+                    .as_ref()
+                    .is_none_or(|it| fits(&title, it, |title, text| title == squeeze(text)))
+        };
+        self.words.iter().all(in_body)
+            && (self.any_word.is_empty() || self.any_word.iter().any(in_body))
+            && (self.no_word.is_empty() || !answer.is_cut() && !self.no_word.iter().any(in_body))
+            && self.body_is.as_ref().is_none_or(|wanted| {
+                !answer.is_cut() && fits(body(), wanted, |body, wanted| body.trim() == wanted.trim())
             })
-        };
-        let is_body = |wanted: &Template| {
-            wanted
-                .fill(values)
-                .is_ok_and(|wanted| self.cased(answer.text()).trim() == self.cased(&wanted).trim())
-        };
-        self.words.iter().all(stands)
-            && (self.any_word.is_empty() || self.any_word.iter().any(stands))
-            && (self.no_word.is_empty() || !answer.is_cut() && !self.no_word.iter().any(stands))
-            && self.body_is.as_ref().is_none_or(|wanted| !answer.is_cut() && is_body(wanted))
             && self
                 .regex
                 .as_ref()
                 .is_none_or(|regex| regex.is_found_in(answer.text(), answer.is_cut(), values))
-    }
-
-    /// Returns whether the visible text of the page has every text.
-    fn shown_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
-        let text = answer.page().visible_text();
-        let shown = self.cased(&text);
-        self.text.iter().all(|text| self.wanted(text, values).is_some_and(|wanted| shown.contains(&wanted)))
-    }
-
-    /// Returns whether the title is as it must be. A title that was cut off does not meet any condition.
-    fn title_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
-        let Some(title) = answer.page().title() else { return false };
-        let shown = self.cased(&title);
-        let wanted = |template| self.wanted(template, values);
-        self.title.as_ref().is_none_or(|it| wanted(it).is_some_and(|wanted| shown.contains(&wanted)))
-            && self.title_is.as_ref().is_none_or(|it| wanted(it).is_some_and(|wanted| *shown == wanted))
-    }
-
-    /// Returns the text that a template asks for, as it is compared with the text of a page.
-    fn wanted(&self, template: &Template, values: &Values<'_>) -> Option<String> {
-        let text = squeeze(&template.fill(values).ok()?);
-        Some(self.cased(&text).into_owned())
+            && (self.text.is_empty() || {
+                let text = answer.page().visible_text();
+                let visible = self.cased(&text);
+                self.text.iter().all(|text| is_shown(&visible, text))
+            })
+            && (self.title.is_none() && self.title_is.is_none()
+                || answer.page().title().is_some_and(|title| title_holds(&title)))
     }
 
     fn cased<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -274,41 +264,6 @@ impl Matcher {
             || self.shows_query
     }
 
-    /// Returns the templates and regexes, each with its field, in the order of labels. Those of conditions on JSON are
-    /// left out.
-    pub(crate) fn pieces(&self) -> Vec<(String, Piece<'_>)> {
-        let lists = [
-            ("words", &self.words),
-            ("any_word", &self.any_word),
-            ("no_word", &self.no_word),
-            ("text", &self.text),
-        ];
-        let listed = lists.into_iter().flat_map(|(field, list)| {
-            list.iter().enumerate().map(move |(at, text)| (format!("{field}[{at}]"), Piece::Template(text)))
-        });
-        let single = [
-            ("title", self.title.as_ref().map(Piece::Template)),
-            ("title_is", self.title_is.as_ref().map(Piece::Template)),
-            ("body_is", self.body_is.as_ref().map(Piece::Template)),
-            ("regex", self.regex.as_ref().map(Piece::Pattern)),
-        ];
-        let single = single.into_iter().filter_map(|(field, piece)| Some((field.to_owned(), piece?)));
-        let address = self.final_url.iter().map(|regex| ("final_url".to_owned(), Piece::Pattern(regex)));
-        let headers = self.header.iter().map(|(name, regex)| (format!("header.{name}"), Piece::Regex(regex)));
-        let css = self.css.iter().enumerate().filter_map(|(at, rule)| {
-            Some((format!("css[{at}].matches"), Piece::Pattern(rule.matches.as_ref()?)))
-        });
-        address.chain(listed).chain(single).chain(headers).chain(css).collect()
-    }
-
-    /// Returns whether a condition is about the query.
-    pub(crate) fn asks_for_query(&self) -> bool {
-        self.shows_query
-            || self.pieces().iter().any(|(_, piece)| piece.has_query())
-            || self.json.iter().any(JsonRule::asks_for_query)
-            || self.css.iter().any(|css| css.equals_query.is_some())
-    }
-
     pub(crate) fn condition_kinds(&self) -> ConditionKinds {
         let shows = |template: &Template| template.shows_query();
         let patterns = self.regex.iter().chain(&self.final_url).map(Pattern::template);
@@ -340,13 +295,19 @@ impl Matcher {
         let mut words: Vec<String> = status.into_iter().collect();
         words.extend(self.header.keys().map(|name| format!("header {}", name.to_ascii_lowercase())));
         words.extend(self.no_header.iter().map(|name| format!("no header {}", name.to_ascii_lowercase())));
-        let pieces = self.pieces();
-        let fields = pieces.iter().map(|(field, _)| field.split('[').next().unwrap_or_default());
-        words.extend(
-            fields.filter(|field| !field.starts_with("header.") && *field != "css").map(str::to_owned),
-        );
-        words.dedup();
-        words.extend(self.shows_query.then(|| "shows_query".to_owned()));
+        let named = [
+            ("final_url", self.final_url.is_some()),
+            ("words", !self.words.is_empty()),
+            ("any_word", !self.any_word.is_empty()),
+            ("no_word", !self.no_word.is_empty()),
+            ("text", !self.text.is_empty()),
+            ("title", self.title.is_some()),
+            ("title_is", self.title_is.is_some()),
+            ("body_is", self.body_is.is_some()),
+            ("regex", self.regex.is_some()),
+            ("shows_query", self.shows_query),
+        ];
+        words.extend(named.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| (*name).to_owned()));
         words.extend(self.json.iter().map(|rule| format!("json {}", rule.label())));
         words.extend(self.css.iter().map(|rule| format!("css {}", rule.label())));
         words.join(", ")
