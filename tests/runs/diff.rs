@@ -173,7 +173,7 @@ fn mix_sources(draw: &mut Chance, result: &mut ResultRecord) {
     result.source = list[0]["module"].as_str().unwrap().to_owned();
 }
 
-fn shuffle<T>(draw: &mut Chance, list: &mut [T]) {
+pub(super) fn shuffle<T>(draw: &mut Chance, list: &mut [T]) {
     for end in (1..list.len()).rev() {
         list.swap(end, draw.below(end + 1));
     }

@@ -3,8 +3,9 @@
 //! The model does not know how runs are compared. It knows what each site has, and what a module then finds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use sightline::base::ids::RunId;
 use sightline::model::diff::{Difference, FieldChange};
 use sightline::model::entity::{EntityKey, merge};
@@ -12,47 +13,47 @@ use sightline::model::run::{ModuleReport, ResultRecord, Status};
 use sightline::modules::outcome::Outcome;
 use sightline::modules::reason::Reason;
 
+use super::diff::shuffle;
+use super::found;
 use crate::support::chance::Chance;
 
 const PLATFORMS: usize = 12;
 const LISTS: usize = 3;
+/// The hosts of each list.
 const HOSTS: usize = 10;
 
 /// The data of an account, or of a host in one list.
 type Fields = BTreeMap<&'static str, Value>;
 
-/// What the web has at one moment.
-#[derive(Default, Clone)]
-struct Moment {
-    /// The accounts by platform.
-    accounts: BTreeMap<usize, Fields>,
-    /// The hosts of each list.
-    hosts: BTreeMap<(usize, usize), Fields>,
-}
+/// What the web has at one moment. The first places are the accounts on the platforms, the others the hosts of each list.
+type Moment = BTreeMap<usize, Fields>;
 
-/// How a module is written in the catalogue at one moment.
-#[derive(Clone)]
-struct Rules {
-    version: u8,
-    result_type: &'static str,
-    /// Whether it also has a hit where nothing is.
-    is_wrong: bool,
-    platform: String,
-}
+/// The same place at both moments.
+type Place<'a> = [Option<&'a Fields>; 2];
 
-#[derive(Clone, Copy, PartialEq)]
-enum Subject {
-    Account(usize),
-    List(usize),
+/// Returns what is found at a place. Lists have the same hosts.
+fn value_at(place: usize) -> String {
+    match place.checked_sub(PLATFORMS) {
+        None => format!("account{place}"),
+        Some(host) => format!("host{}.example.com", host % HOSTS),
+    }
 }
 
 struct Module {
     id: String,
-    subject: Subject,
+    /// An account, or the hosts of a list.
+    places: Range<usize>,
     /// What the module adds to each text, as modules write the same thing in several ways.
     style: &'static str,
     weak_miss: bool,
+    /// How the module is written in the catalogue at each moment.
     rules: [Rules; 2],
+}
+
+struct Rules {
+    /// Older rules read less, and have a hit on a platform where nothing is.
+    is_old: bool,
+    platform: String,
 }
 
 /// A run.
@@ -70,99 +71,88 @@ pub(super) struct World {
     pub(super) runs: [Made; 2],
 }
 
-/// What goes wrong in a run.
-struct Trouble {
+/// The choices of a world, in which nothing goes wrong if it is calm.
+struct Luck {
+    draw: Chance,
     is_calm: bool,
-    /// A version that did not record rules.
-    is_old: bool,
-    has_failed: bool,
+}
+
+impl Luck {
+    /// Returns whether something goes wrong that does so once in so many times.
+    fn is_out(&mut self, times: usize) -> bool {
+        !self.is_calm && self.draw.is_one_in(times)
+    }
 }
 
 impl World {
     /// Returns a world in which anything can go wrong.
     pub(super) fn new(seed: u64) -> Self {
-        Self::make(&mut Chance::new(seed), false)
+        Self::make(Luck { draw: Chance::new(seed), is_calm: false })
     }
 
     /// Returns a world in which sites change and nothing else happens.
     pub(super) fn calm(seed: u64) -> Self {
-        Self::make(&mut Chance::new(seed), true)
+        Self::make(Luck { draw: Chance::new(seed), is_calm: true })
     }
 
-    fn make(draw: &mut Chance, is_calm: bool) -> Self {
-        let before = Moment::new(draw);
-        let moments = [before.clone(), before.later(draw)];
-        let modules = modules(draw, is_calm);
+    fn make(mut luck: Luck) -> Self {
+        let before = first_moment(&mut luck.draw);
+        let moments = [before.clone(), later(before, &mut luck.draw)];
+        let modules = modules(&mut luck);
         let mut world = Self { moments, modules, runs: [Made::empty(), Made::empty()] };
-        world.runs = [0, 1].map(|at| {
-            let trouble = Trouble {
-                is_calm,
-                is_old: !is_calm && draw.is_one_in(20),
-                has_failed: !is_calm && draw.is_one_in(30),
-            };
-            world.run(draw, at, &trouble)
-        });
+        world.runs = [0, 1].map(|at| world.run(&mut luck, at));
         world
     }
 
-    fn run(&self, draw: &mut Chance, at: usize, trouble: &Trouble) -> Made {
+    fn run(&self, luck: &mut Luck, at: usize) -> Made {
         let mut made = Made::empty();
-        let mut order: Vec<&Module> = self.modules.iter().collect();
-        for end in (1..order.len()).rev() {
-            order.swap(end, draw.below(end + 1));
-        }
-        for module in order {
+        // A version that did not record rules.
+        let is_old = luck.is_out(20);
+        let mut order: Vec<usize> = (0..self.modules.len()).collect();
+        shuffle(&mut luck.draw, &mut order);
+        for number in order {
             // Another choice of modules, another catalogue, no premium.
-            if !trouble.is_calm && draw.is_one_in(15) {
+            if luck.is_out(15) {
                 continue;
             }
-            let (mut report, found) = self.check(draw, module, at, trouble);
-            if trouble.is_old {
+            let (mut report, found) = self.check(luck, number, at);
+            if is_old {
                 (report.rules, report.partial) = (None, false);
             }
             made.modules.push(report);
             found.into_iter().for_each(|record| made.add(record));
         }
-        if !trouble.is_calm && draw.is_one_in(4) {
-            made.add_looked_up(draw);
+        if luck.is_out(4) {
+            made.add_looked_up(&mut luck.draw);
         }
-        if trouble.has_failed {
+        if luck.is_out(30) {
             made.status = Status::Failed;
             made.results.truncate(made.results.len() / 2);
         }
         made
     }
 
-    fn check(
-        &self,
-        draw: &mut Chance,
-        module: &Module,
-        at: usize,
-        trouble: &Trouble,
-    ) -> (ModuleReport, Vec<ResultRecord>) {
-        let rules = &module.rules[at];
+    fn check(&self, luck: &mut Luck, number: usize, at: usize) -> (ModuleReport, Vec<ResultRecord>) {
+        let module = &self.modules[number];
         let mut report = ModuleReport {
             module: module.id.clone(),
-            platform: rules.platform.clone(),
+            platform: module.rules[at].platform.clone(),
             status: Outcome::Miss,
             reason: None,
             http_status: Some(200),
-            elapsed_ms: draw.next() % 1_000,
+            elapsed_ms: luck.draw.next() % 1_000,
             circuit: None,
             rules: None,
             partial: false,
         };
-        if !trouble.is_calm && draw.is_one_in(5) {
-            let (status, reason) = failure(draw);
+        if luck.is_out(5) {
+            let (status, reason) = FAILURES[luck.draw.below(FAILURES.len())];
             (report.status, report.reason) = (status, Some(reason));
             return (report, Vec::new());
         }
-        let is_fallback = !trouble.is_calm && draw.is_one_in(12);
-        let is_cut = !trouble.is_calm && draw.is_one_in(12);
-        let number = self.modules.iter().position(|it| it.id == module.id).unwrap();
-        let digest = format!("{:08x}", number * 256 + usize::from(rules.version));
-        let is_account = matches!(module.subject, Subject::Account(_));
+        let (is_fallback, is_cut) = (luck.is_out(12), luck.is_out(12));
         let mut found = self.found(module, at);
+        let mut is_lost = || luck.draw.below(2) == 0;
         found.retain_mut(|record| {
             // A weaker source has less, and a cut answer may lack anything.
             if is_fallback {
@@ -170,98 +160,81 @@ impl World {
                 record.metadata.values_mut().for_each(|value| *value = format!("{value}, in short").into());
             }
             if is_cut {
-                record.metadata.retain(|_, _| draw.below(2) == 0);
+                record.metadata.retain(|_, _| is_lost());
             }
             let is_left_out =
                 is_fallback && record.value.as_deref().is_some_and(|value| value.contains(['1', '4', '7']));
-            is_account || !(is_left_out || (is_cut && draw.below(2) == 0))
+            module.places.len() == 1 || !(is_left_out || is_cut && is_lost())
         });
-        if found.is_empty() {
-            let is_unconfirmed = !trouble.is_calm && draw.is_one_in(10);
-            // A cut list without elements is a hit all the same, or no conclusion.
-            if is_cut || is_fallback {
-                (report.status, report.reason) = (Outcome::Error, Some(Reason::Truncated));
-                return (report, Vec::new());
-            }
-            report.reason = match (module.weak_miss, is_unconfirmed) {
-                (true, _) => Some(Reason::Weak),
-                (false, true) => Some(Reason::KnownUnclear),
-                (false, false) => None,
-            };
-        } else {
+        let is_hit = !found.is_empty();
+        if is_hit {
             report.status = Outcome::Hit;
             report.partial = is_cut;
-            report.reason = (is_cut && draw.below(2) == 0).then_some(Reason::PagesIncomplete);
+            report.reason = (is_cut && is_lost()).then_some(Reason::PagesIncomplete);
+        } else if is_cut || is_fallback {
+            // A cut list without elements is a hit all the same, or no conclusion.
+            (report.status, report.reason) = (Outcome::Error, Some(Reason::Truncated));
+            return (report, found);
+        } else {
+            let unclear = luck.is_out(10).then_some(Reason::KnownUnclear);
+            report.reason = if module.weak_miss { Some(Reason::Weak) } else { unclear };
         }
-        let is_hit = report.status == Outcome::Hit;
-        report.rules =
-            Some(if is_fallback && is_hit { format!("{digest}.1") } else { digest }.try_into().unwrap());
+        let digest = format!("{:08x}", number * 256 + usize::from(!module.rules[at].is_old));
+        let rules = if is_fallback && is_hit { format!("{digest}.1") } else { digest };
+        report.rules = Some(rules.try_into().unwrap());
         (report, found)
     }
 
     /// Returns what a module finds if nothing goes wrong.
     fn found(&self, module: &Module, at: usize) -> Vec<ResultRecord> {
-        let (moment, rules) = (&self.moments[at], &module.rules[at]);
-        let record = |value: String, result_type: &str, fields: &Fields| {
-            let written = |(name, value): (&&str, &Value)| {
-                let value = match value {
-                    Value::String(text) => format!("{text}{}", module.style).into(),
-                    other => other.clone(),
-                };
-                // Newer rules read one member more, and write another one differently.
-                let value = match (rules.version, *name) {
-                    (0, "bio") => return None,
-                    (1, _) | (_, "followers") => value,
-                    (_, "display_name") => format!("{value} by other rules").into(),
-                    _ => value,
-                };
-                Some(((*name).to_owned(), value))
-            };
-            let metadata: Map<String, Value> = fields.iter().filter_map(written).collect();
-            record(&module.id, &rules.platform, result_type, &value, metadata)
+        let Rules { is_old, ref platform } = module.rules[at];
+        let is_account = module.places.len() == 1;
+        let result_type = match is_old {
+            _ if !is_account => "subdomain",
+            true => "profile",
+            false => "account",
         };
-        match module.subject {
-            Subject::Account(platform) => {
-                let value = format!("account{platform}");
-                match moment.accounts.get(&platform) {
-                    Some(fields) => vec![record(value, rules.result_type, fields)],
-                    None if rules.is_wrong => vec![record(value, rules.result_type, &Fields::new())],
-                    None => Vec::new(),
-                }
-            }
-            Subject::List(list) => {
-                let own = moment.hosts.iter().filter(|((of, _), _)| *of == list);
+        let written = |(name, value): (&&str, &Value)| {
+            let value = match value {
+                Value::String(text) => format!("{text}{}", module.style).into(),
+                other => other.clone(),
+            };
+            // Newer rules read one member more, and write another one differently.
+            let value = match *name {
+                "bio" if is_old => return None,
+                "display_name" if is_old => format!("{value} by other rules").into(),
+                _ => value,
+            };
+            Some(((*name).to_owned(), value))
+        };
+        let record = |place: usize| {
+            let fields = match self.moments[at].get(&place) {
+                None if is_old && is_account => &Fields::new(),
                 // Older rules leave some elements out.
-                let own = own.filter(|((_, host), _)| rules.version == 1 || host % 3 > 0);
-                own.map(|((_, host), fields)| record(format!("host{host}.example.com"), "subdomain", fields))
-                    .collect()
-            }
-        }
-    }
-
-    /// Returns the places on which a difference is: an account, or a host in every list.
-    fn places(&self, it: &Difference) -> Vec<[Option<&Fields>; 2]> {
-        let value = it.value.as_deref().unwrap();
-        let number = |prefix: &str| value.strip_prefix(prefix)?.split('.').next()?.parse::<usize>().ok();
-        if let Some(platform) = number("account") {
-            return vec![[0, 1].map(|at| self.moments[at].accounts.get(&platform))];
-        }
-        let host = number("host").expect(value);
-        (0..LISTS).map(|list| [0, 1].map(|at| self.moments[at].hosts.get(&(list, host)))).collect()
+                Some(_) if is_old && !is_account && ((place - PLATFORMS) % HOSTS).is_multiple_of(3) => {
+                    return None;
+                }
+                fields => fields?,
+            };
+            let metadata = fields.iter().filter_map(written).collect();
+            let platform = Some(platform.clone());
+            Some(ResultRecord { platform, metadata, ..found(0, &module.id, result_type, &value_at(place)) })
+        };
+        module.places.clone().filter_map(record).collect()
     }
 
     /// Returns the places whose modules found the result in the run.
-    fn found_in(&self, it: &Difference, at: usize) -> Vec<[Option<&Fields>; 2]> {
+    fn found_in(&self, it: &Difference, at: usize) -> Vec<Place<'_>> {
         let id = if at == 0 { it.before_id } else { it.after_id };
         let result = self.runs[at].results.iter().find(|result| Some(result.id) == id).unwrap();
         let sources: BTreeSet<String> = merge::sources(result).into_iter().map(|it| it.module).collect();
-        let places = self.places(it);
         let own = self.modules.iter().filter(|module| sources.contains(&module.id));
-        own.filter_map(|module| match module.subject {
-            Subject::Account(_) => places.first().copied(),
-            Subject::List(list) => places.get(list).copied(),
-        })
-        .collect()
+        let places = (0..PLATFORMS + LISTS * HOSTS).filter(|place| Some(value_at(*place)) == it.value);
+        // A link leads to an account from any module.
+        let found = own.flat_map(|module| {
+            places.clone().filter(move |place| *place < PLATFORMS || module.places.contains(place))
+        });
+        found.map(|place| [0, 1].map(|at| self.moments[at].get(&place))).collect()
     }
 
     /// Returns whether every place that had the result before does not have it any more.
@@ -285,51 +258,34 @@ impl World {
     }
 }
 
-impl Moment {
-    fn new(draw: &mut Chance) -> Self {
-        let mut moment = Self::default();
-        for platform in 0..PLATFORMS {
-            if draw.below(3) > 0 {
-                moment.accounts.insert(platform, fields(draw));
-            }
+fn first_moment(draw: &mut Chance) -> Moment {
+    let mut moment = Moment::new();
+    for place in 0..PLATFORMS + LISTS * HOSTS {
+        // Two of three accounts, and one of three hosts.
+        if (draw.below(3) > 0) == (place < PLATFORMS) {
+            moment.insert(place, fields(draw));
         }
-        for place in (0..LISTS).flat_map(|list| (0..HOSTS).map(move |host| (list, host))) {
-            if draw.below(3) == 0 {
-                moment.hosts.insert(place, fields(draw));
-            }
-        }
-        moment
     }
-
-    fn later(mut self, draw: &mut Chance) -> Self {
-        for platform in 0..PLATFORMS {
-            change(draw, self.accounts.entry(platform).or_default());
-            self.accounts.retain(|_, fields| !fields.is_empty());
-        }
-        for place in (0..LISTS).flat_map(|list| (0..HOSTS).map(move |host| (list, host))) {
-            change(draw, self.hosts.entry(place).or_default());
-        }
-        self.hosts.retain(|_, fields| !fields.is_empty());
-        self
-    }
+    moment
 }
 
 /// Changes data, removes it, or makes new data of none.
-fn change(draw: &mut Chance, fields: &mut Fields) {
-    match (fields.is_empty(), draw.below(10)) {
-        (true, 0..=2) => *fields = self::fields(draw),
-        (false, 0..=1) => fields.clear(),
-        (false, 2..=4) => {
-            let other = self::fields(draw);
-            let names = ["display_name", "bio", "followers"];
-            let name = names[draw.below(names.len())];
-            fields.insert(name, other[name].clone());
+fn later(mut moment: Moment, draw: &mut Chance) -> Moment {
+    for place in 0..PLATFORMS + LISTS * HOSTS {
+        let old = moment.entry(place).or_default();
+        match (old.is_empty(), draw.below(10)) {
+            (true, 0..=2) => *old = fields(draw),
+            (false, 0..=1) => old.clear(),
+            (false, 2..=4) => {
+                let name = ["display_name", "bio", "followers"][draw.below(3)];
+                old.insert(name, fields(draw)[name].clone());
+            }
+            (false, 5) => drop(old.remove("bio")),
+            _ => {}
         }
-        (false, 5) => {
-            fields.remove("bio");
-        }
-        _ => {}
     }
+    moment.retain(|_, fields| !fields.is_empty());
+    moment
 }
 
 fn fields(draw: &mut Chance) -> Fields {
@@ -340,76 +296,44 @@ fn fields(draw: &mut Chance) -> Fields {
     ])
 }
 
-fn modules(draw: &mut Chance, is_calm: bool) -> Vec<Module> {
+fn modules(luck: &mut Luck) -> Vec<Module> {
     let mut modules = Vec::new();
-    let mut add = |draw: &mut Chance, subject: Subject, name: String, later: String| {
-        let (one, other) =
-            (usize::from(!is_calm && draw.is_one_in(10)), usize::from(!is_calm && draw.is_one_in(10)));
-        let rules = |is_old: usize, platform: String| Rules {
-            version: u8::from(is_old == 0),
-            result_type: if is_old == 0 { "account" } else { "profile" },
-            is_wrong: is_old == 1,
-            platform,
-        };
+    let mut add = |luck: &mut Luck, places: Range<usize>, names: [String; 2]| {
         modules.push(Module {
             id: format!("module{}", modules.len()),
-            subject,
-            style: ["", ".", " (member)"][draw.below(3)],
-            weak_miss: !is_calm && draw.is_one_in(10),
-            rules: [rules(one, name), rules(other, later)],
+            places,
+            style: ["", ".", " (member)"][luck.draw.below(3)],
+            weak_miss: luck.is_out(10),
+            rules: names.map(|platform| Rules { is_old: luck.is_out(10), platform }),
         });
     };
     for platform in 0..PLATFORMS {
         let name = format!("Platform {platform}");
-        let later = if !is_calm && draw.is_one_in(10) { format!("Renamed {platform}") } else { name.clone() };
+        let later = if luck.is_out(10) { format!("Renamed {platform}") } else { name.clone() };
         // Every third platform has a second module, which the catalogue may rename later.
-        add(draw, Subject::Account(platform), name.clone(), later.clone());
+        add(luck, platform..platform + 1, [name.clone(), later.clone()]);
         if platform % 3 == 0 {
-            let later = if draw.below(2) == 0 { later } else { name.clone() };
-            add(draw, Subject::Account(platform), name, later);
+            let later = if luck.draw.below(2) == 0 { later } else { name.clone() };
+            add(luck, platform..platform + 1, [name, later]);
         }
     }
     for list in 0..LISTS {
-        let name = format!("List {list}");
-        add(draw, Subject::List(list), name.clone(), name);
+        let first = PLATFORMS + list * HOSTS;
+        add(luck, first..first + HOSTS, [format!("List {list}"), format!("List {list}")]);
     }
     modules
 }
 
-fn failure(draw: &mut Chance) -> (Outcome, Reason) {
-    let all = [
-        (Outcome::Blocked, Reason::Captcha),
-        (Outcome::RateLimited, Reason::RetryAfter),
-        (Outcome::Timeout, Reason::TimeoutConnect),
-        (Outcome::Timeout, Reason::TimeBudget),
-        (Outcome::Error, Reason::Unrecognized),
-        (Outcome::Unreliable, Reason::Quarantined),
-        (Outcome::Skipped, Reason::NeedsKey),
-        (Outcome::Skipped, Reason::NoNetwork),
-    ];
-    all[draw.below(all.len())]
-}
-
-fn record(
-    module: &str,
-    platform: &str,
-    result_type: &str,
-    value: &str,
-    metadata: Map<String, Value>,
-) -> ResultRecord {
-    ResultRecord {
-        id: 0,
-        result_type: result_type.into(),
-        entity_type: result_type.into(),
-        platform: Some(platform.into()),
-        value: Some(value.into()),
-        confidence: 0.9,
-        source: module.into(),
-        metadata,
-        created_at: "2026-05-06T07:08:09Z".parse().unwrap(),
-        annotation: None,
-    }
-}
+const FAILURES: [(Outcome, Reason); 8] = [
+    (Outcome::Blocked, Reason::Captcha),
+    (Outcome::RateLimited, Reason::RetryAfter),
+    (Outcome::Timeout, Reason::TimeoutConnect),
+    (Outcome::Timeout, Reason::TimeBudget),
+    (Outcome::Error, Reason::Unrecognized),
+    (Outcome::Unreliable, Reason::Quarantined),
+    (Outcome::Skipped, Reason::NeedsKey),
+    (Outcome::Skipped, Reason::NoNetwork),
+];
 
 impl Made {
     fn empty() -> Self {
@@ -420,14 +344,11 @@ impl Made {
     fn add(&mut self, mut record: ResultRecord) {
         merge::name_source(&mut record);
         let key = EntityKey::of(&record);
-        match self.results.iter_mut().find(|known| EntityKey::of(known) == key) {
-            Some(known) => {
-                merge::merge(known, &record);
-            }
-            None => {
-                record.id = u32::try_from(self.results.len()).unwrap() + 1;
-                self.results.push(record);
-            }
+        if let Some(known) = self.results.iter_mut().find(|known| EntityKey::of(known) == key) {
+            merge::merge(known, &record);
+        } else {
+            record.id = u32::try_from(self.results.len()).unwrap() + 1;
+            self.results.push(record);
         }
     }
 
@@ -438,7 +359,8 @@ impl Made {
         }
         let report = self.modules[draw.below(self.modules.len())].clone();
         let metadata = json!({"found_by": {"class": "stated"}}).as_object().cloned().unwrap();
-        let value = format!("account{}", draw.below(PLATFORMS));
-        self.add(record(&report.module, &report.platform, "account", &value, metadata));
+        let value = value_at(draw.below(PLATFORMS));
+        let platform = Some(report.platform);
+        self.add(ResultRecord { platform, metadata, ..found(0, &report.module, "account", &value) });
     }
 }

@@ -1,14 +1,12 @@
 //! Families: the leads of a search are followed within their limits, once each, whatever happens meanwhile.
 
 use jiff::Timestamp;
-use sightline::base::secret::Secret;
 use sightline::model::family::{FollowState, FollowStatus};
 use sightline::model::follow::{Class, FollowOrder, LeadReason, MAX_LOOKUPS};
 use sightline::model::page::ListFilter;
 use sightline::modules::definition::ResultType;
 use sightline::runs::family::{Family, FollowResult};
 use sightline::runs::leads::lead::{FoundBy, Lead, LeadStatus};
-use sightline::runs::suppression::{SuppressKey, Suppressed};
 
 use super::*;
 
@@ -233,9 +231,7 @@ fn without_credits_the_remaining_leads_are_not_followed() {
 fn a_suppressed_name_is_neither_looked_up_nor_searched() {
     let bench = bench(&catalog(), config());
     bench.has_profile("a", "alice", json!({"website": "https://b.example.com/hidden"}));
-    let key = SuppressKey::new(Secret::new("a-key-for-tests-0123456789".into()));
-    let query = Query::parse(SearchType::Username, "hidden").unwrap();
-    bench.runs.suppress(Suppressed::parse(&key.line(&query), key).unwrap());
+    bench.runs.suppress(failures::suppressed("hidden"));
     let root = bench.follow("alice", ORDER);
     assert_eq!((bench.queries(root).len(), bench.state(root).lookups), (1, 0));
     let suppressed = (LeadStatus::NotFollowed, Some(LeadReason::Suppressed));

@@ -39,24 +39,9 @@ fn hit(module: &str) -> ModuleReport {
     }
 }
 
-fn found(id: u32, module: &str) -> ResultRecord {
-    ResultRecord {
-        id,
-        result_type: "profile".into(),
-        entity_type: "profile".into(),
-        platform: Some(module.to_owned()),
-        value: Some("alice".into()),
-        confidence: 0.9,
-        source: module.to_owned(),
-        metadata: serde_json::Map::new(),
-        created_at: SystemClock.now(),
-        annotation: None,
-    }
-}
-
 /// Returns a profile of the first module, with a value of its own.
 fn profile(id: u32) -> ResultRecord {
-    ResultRecord { value: Some(format!("alice{id}")), ..found(id, "gate-000") }
+    found(id, "gate-000", "profile", &format!("alice{id}"))
 }
 
 /// The test as the process that drives a run.

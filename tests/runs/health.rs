@@ -184,5 +184,5 @@ fn a_proof_respects_pauses_and_uses_second_sources() {
     let proofs = prove(catalog.modules(), &options, &Stop::default(), |_, _| {});
     assert_eq!(proofs.len(), 2);
     assert_eq!(web.asked("limit-000"), 1, "the made-up name is not asked for any more");
-    assert!(web.asked("ok-two") > 0 && web.at_once.lock().contains_key("second.example.com"));
+    assert!(web.asked("ok-two") > 0 && web.hosts.lock().contains("second.example.com"));
 }

@@ -2,26 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sightline::model::entity::merge::sources;
-use sightline::runs::follow::Follower;
 
 use super::web::listed;
 use super::*;
 
-/// Returns `count` modules that find email addresses, in the order of `ranks`.
-fn lists(kind: &str, count: usize, ranks: &[u32]) -> Vec<Value> {
-    (0..count)
-        .map(|number| {
-            let mut entry = module(&format!("{kind}-{number:03}"), &format!("{kind}{number}.example.com"));
-            entry["results"] = json!([{"type": "email", "each": "json:/*"}]);
-            if let Some(rank) = ranks.get(number) {
-                entry["rank"] = (*rank).into();
-            }
-            entry
-        })
-        .collect()
+/// Returns `count` modules that find email addresses.
+fn lists(kind: &str, count: usize) -> Vec<Value> {
+    let emails = json!({"results": [{"type": "email", "each": "json:/*"}]});
+    modules(kind, count).into_iter().map(|module| with(module, &emails)).collect()
 }
 
 /// Returns the modules that find each address.
@@ -59,62 +48,9 @@ fn are_sequential(records: &[ResultRecord]) -> bool {
     records.iter().map(|record| record.id).eq(1..=u32::try_from(records.len()).unwrap())
 }
 
-/// Returns the results of a client that follows the run, by id.
-fn followed(follower: &mut Follower) -> BTreeMap<u64, Value> {
-    let mut newest = BTreeMap::new();
-    loop {
-        let frames = match follower.next(Instant::now() + PATIENCE).unwrap() {
-            Next::Frames(frames) => frames,
-            Next::End => return newest,
-            other => panic!("{other:?}"),
-        };
-        for frame in &frames {
-            if let Some(data) = std::str::from_utf8(frame).unwrap().strip_prefix("event: result\ndata: ") {
-                let record: Value = serde_json::from_str(data).unwrap();
-                newest.insert(record["id"].as_u64().unwrap(), record);
-            }
-        }
-    }
-}
-
-fn as_followed(records: &[ResultRecord]) -> BTreeMap<u64, Value> {
-    records.iter().map(|record| (u64::from(record.id), serde_json::to_value(record).unwrap())).collect()
-}
-
-#[test]
-fn any_order_of_arrivals_gives_the_same_entities_and_sources() {
-    let want = named("list", 20);
-    let ranks = Just((1..=20).collect::<Vec<u32>>()).prop_shuffle();
-    let mut runner = TestRunner::new(Config { cases: 8, failure_persistence: None, ..Config::default() });
-    let firsts = Mutex::new(BTreeSet::new());
-    runner
-        .run(&(ranks, prop::sample::select(vec![1usize, 4, 64])), |(ranks, check_workers)| {
-            let bench = bench(&lists("list", 20, &ranks), RunsConfig { check_workers, ..config() });
-            let run = bench.start("alice");
-            let mut follower = bench.runs.reader.follow(Found::Live(Arc::clone(&run)), 0);
-            let client = followed(&mut follower);
-            let summary = bench.finish(&run);
-            let records = records(&run);
-            prop_assert_eq!(entities(&records), want.clone());
-            prop_assert!(are_sequential(&records));
-            prop_assert_eq!(summary.total_results as usize, want.len());
-            prop_assert_eq!(client, as_followed(&records));
-            eventually("the store has it", || run.is_stored());
-            prop_assert_eq!(results_after(&bench.store, run.id(), 0).unwrap(), records.clone());
-            let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
-            prop_assert_eq!(&stored, &run.summary());
-            let mut replay = bench.runs.reader.follow(Found::Stored(Box::new(stored)), 0);
-            prop_assert_eq!(followed(&mut replay), as_followed(&records));
-            firsts.lock().insert(records[0].source.clone());
-            Ok(())
-        })
-        .unwrap();
-    assert!(firsts.lock().len() > 1, "they did not come in different orders");
-}
-
 #[test]
 fn a_crash_before_a_save_duplicates_nothing_and_takes_nothing_back() {
-    let catalog = [lists("list", 8, &[]), lists("gatelist", 8, &[])].concat();
+    let catalog = [lists("list", 8), lists("gatelist", 8)].concat();
     let first = bench(&catalog, config());
     let switch = Switch::of(&first.store);
     let run = first.start("alice");

@@ -61,28 +61,6 @@ fn a_busy_process_takes_over_an_interrupted_run_before_those_that_wait() {
 }
 
 #[test]
-fn one_search_for_interrupted_runs_finds_all() {
-    let bench = bench(&modules("gate", 20), config());
-    let queued = (0..20).map(|module| {
-        let Ok(StartResult::Started(Found::Stored(run))) =
-            bench.runs.start_later(order_of(&bench, bench.account, module))
-        else {
-            panic!("not queued")
-        };
-        run.id
-    });
-    let queued: Vec<RunId> = queued.collect();
-    let dead = InstanceId(uuid::Uuid::new_v4());
-    let claim = Claim { holds: Duration::ZERO, ..claim(dead, false, 20) };
-    assert_eq!(bench.store.take_over(&claim).unwrap().len(), 20);
-    bench.runs.run_due_tasks();
-    let driven = queued.iter().filter(|run| bench.runs.reader.live(**run).is_some()).count();
-    assert_eq!(driven, 20);
-    bench.web.open_gate();
-    queued.into_iter().for_each(|run| assert_eq!(bench.wait_for(run).status, Status::Completed));
-}
-
-#[test]
 fn a_waiting_run_can_be_deleted_and_fails_if_it_is_suppressed_meanwhile() {
     let bench = busy_bench(4);
     let (deleted, suppressed, last) =

@@ -1,15 +1,12 @@
 //! A simulated web on which the id of a module determines the behaviour of its site.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 use sightline::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response};
-
-/// The latency of a slow site.
-const SLOWNESS: Duration = Duration::from_millis(100);
 
 /// Returns the email addresses on `list-NUMBER`; some sources write them with capitals.
 pub(super) fn listed(number: usize) -> Vec<String> {
@@ -25,7 +22,7 @@ pub(super) fn listed(number: usize) -> Vec<String> {
 /// A web on which the id of a module determines the behaviour of its site: `ok-…` hits, `miss-…` misses, `shy-…` misses
 /// but blocks the check of `bob`, `panic-…` panics, `limit-…` answers 429 with `Retry-After`, `limited-…` does so on a
 /// host `first…`, `hang-…` never answers, `gate-…` answers when the gate is open, `list-…` lists email addresses (see
-/// [`listed`]), `gatelist-…` does so when the gate is open, and `gateslow-…` is slow even then. `profile-…` sites have the profiles that a test gives them.
+/// [`listed`]), and `gatelist-…` does so when the gate is open. `profile-…` sites have the profiles that a test gives them.
 #[derive(Default)]
 pub(crate) struct PlayedWeb {
     pub(super) gate_open: Mutex<bool>,
@@ -34,7 +31,8 @@ pub(crate) struct PlayedWeb {
     pub(super) profiles: Mutex<HashMap<(String, String), Value>>,
     /// The modules of all requests, in their order.
     pub(super) asked: Mutex<Vec<String>>,
-    pub(super) at_once: Mutex<HashMap<String, (usize, usize)>>,
+    /// The hosts of all requests.
+    pub(super) hosts: Mutex<HashSet<String>>,
     pub(super) at_gate: AtomicUsize,
     /// Whether the network of this process fails, so that no name resolves.
     pub(super) down: AtomicBool,
@@ -85,11 +83,8 @@ impl PlayedWeb {
                 let name = (module.to_owned(), request.trace.query.to_string());
                 return Ok(profile(request, self.profiles.lock().get(&name)));
             }
-            "gate" | "gatelist" | "gateslow" => {
+            "gate" | "gatelist" => {
                 self.pass_gate();
-                if module.starts_with("gateslow-") {
-                    std::thread::sleep(SLOWNESS);
-                }
                 200
             }
             other => panic!("{other}"),
@@ -119,18 +114,8 @@ fn profile(request: &Request, profile: Option<&Value>) -> Response {
 
 impl Prober for PlayedWeb {
     fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
-        let host = request.url.host_str().unwrap().to_owned();
+        self.hosts.lock().insert(request.url.host_str().unwrap().to_owned());
         self.asked.lock().push(request.trace.module.to_string());
-        {
-            let mut table = self.at_once.lock();
-            let (now, most) = table.entry(host.clone()).or_default();
-            *now += 1;
-            *most = (*most).max(*now);
-        }
-        // The count is restored even after a panic.
-        let answer =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.answer(request, deadline)));
-        self.at_once.lock().get_mut(&host).unwrap().0 -= 1;
-        answer.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        self.answer(request, deadline)
     }
 }
