@@ -8,7 +8,7 @@ use serde_json::Map;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::base::storage::StorageError;
 use sightline::model::account::{Account, Role};
-use sightline::model::audit::Origin;
+use sightline::model::audit::{AuditFilter, Entry, Origin};
 use sightline::model::coverage::Coverage;
 use sightline::model::credits::{Charge, Cycle};
 use sightline::model::drive::{Claim, Delta, Ending, InstanceId, Write};
@@ -54,7 +54,6 @@ mod ledger;
 mod merging;
 mod model;
 mod opening;
-mod outages;
 mod quota;
 mod reading;
 mod sign_in;
@@ -104,6 +103,17 @@ impl Fixture {
             idempotency: None,
             origin: Origin::CLI,
         }
+    }
+
+    /// Returns what the audit has about an account, the oldest first.
+    fn audit_of(&self, account: AccountId) -> Vec<Entry> {
+        let filter = AuditFilter { account: Some(account), ..AuditFilter::default() };
+        self.store.audit(&filter, 1000).unwrap()
+    }
+
+    /// Returns what was done with the fixture's account.
+    fn actions(&self) -> Vec<String> {
+        self.audit_of(self.account.id).into_iter().map(|entry| entry.action).collect()
     }
 
     fn rows(&self, table: &str) -> i64 {

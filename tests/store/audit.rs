@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use sightline::base::ids::{AccountId, KeyId, RequestId};
-use sightline::model::account::BatchSize;
-use sightline::model::audit::{Action, Actor, AuditEvent, AuditFilter, Entry, Origin};
-use sightline::model::start::{NewRun, Refused, Started};
+use sightline::base::ids::{AccountId, KeyId};
+use sightline::model::account::Role;
+use sightline::model::audit::{Action, AuditEvent, AuditFilter, Entry, Origin};
 
 use super::ledger::new_key;
-use super::{Fixture, added, at, charge, completed, new_account, result, search};
+use super::{Fixture, new_account};
 use crate::support::eventually;
 
 impl Fixture {
@@ -17,78 +16,27 @@ impl Fixture {
         self.store.audit(&filter, 1000).unwrap()
     }
 
-    /// Returns the actions on this fixture's account, oldest first, without its creation.
-    fn actions(&self) -> Vec<String> {
-        let filter = AuditFilter { account: Some(self.account.id), ..AuditFilter::default() };
-        self.entries(filter).into_iter().skip(1).map(|entry| entry.action).collect()
-    }
-
     fn last(&self) -> Entry {
         self.entries(AuditFilter::default()).pop().unwrap()
     }
 }
 
-fn by_request() -> (KeyId, Origin) {
-    let key = KeyId::new();
-    (key, Origin::request(Actor::Key(key), &RequestId::accept(Some("req-1"))))
-}
-
 on_both! {
-    fn an_account_and_its_keys_are_noted_from_the_first_to_the_last(f) {
-        let created = f.entries(AuditFilter { account: Some(f.account.id), ..AuditFilter::default() });
-        assert_eq!(created.len(), 1);
-        let now = Timestamp::now();
-        assert!(now.duration_since(created[0].at).abs().as_secs() < 600, "{} at {now}", created[0].at);
-        assert_eq!(created[0].actor, Actor::Cli);
-        assert_eq!(created[0].detail["plan"], "pro");
-
+    fn a_call_that_changes_nothing_records_no_event(f) {
+        let (id, by) = (f.account.id, Origin::CLI);
         let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
-        f.store.add_key(&key, &Origin::SYSTEM).unwrap();
-        let entry = f.last();
-        assert_eq!((entry.action.as_str(), entry.object), ("key.created", Some(key.id.to_string())));
-        assert_eq!((entry.actor, entry.request), (Actor::System, None));
-
-        let me = Origin { actor: Actor::Account(f.account.id), request: None };
-        assert!(f.store.set_plan(f.account.id, "basic", &me).unwrap());
-        let entry = f.last();
-        assert_eq!((&entry.detail["from"], &entry.detail["to"]), (&"pro".into(), &"basic".into()));
-        assert_eq!(entry.actor, me.actor);
-        assert_eq!(f.store.account(f.account.id).unwrap().unwrap().plan, "basic");
-        assert!(!f.store.set_plan(AccountId::new(), "free", &me).unwrap());
-        // A call that changes nothing records no event.
-        assert!(f.store.set_plan(f.account.id, "basic", &me).unwrap());
-        assert!(f.store.revoke_key(key.id, &Origin::CLI).unwrap());
-        assert!(f.store.revoke_key(key.id, &Origin::CLI).unwrap());
-        assert!(!f.store.revoke_key(KeyId::new(), &Origin::CLI).unwrap());
-        assert!(!f.store.add_account(&new_account("owner@example.com"), &Origin::CLI).unwrap());
-        assert_eq!(f.actions(), ["key.created", "account.plan_changed", "key.revoked"]);
-    }
-
-    fn a_run_is_noted_with_its_request_and_without_its_query(f) {
-        let (key, origin) = by_request();
-        let run = NewRun { search: search("a-query-to-keep-quiet-about"), origin: origin.clone(), ..f.new_run() };
-        assert_eq!(f.store.start(&run, &charge(2, Some(100))).unwrap(), Started::Created);
-        let entry = f.last();
-        assert_eq!((entry.action.as_str(), entry.actor), ("run.started", Actor::Key(key)));
-        assert_eq!((entry.account, entry.object.clone()), (Some(f.account.id), Some(run.id.to_string())));
-        assert_eq!(entry.request.as_deref(), Some("req-1"));
-        assert_eq!((&entry.detail["type"], &entry.detail["credits"]), (&"username".into(), &2.into()));
-        f.save(&run, &added(&[result(1, "a-result-to-keep-quiet-about")]));
-        assert!(f.store.delete(run.id, f.account.id, &origin).unwrap());
-        assert!(!f.store.delete(run.id, f.account.id, &origin).unwrap());
-        assert_eq!(f.actions(), ["run.started", "run.deleted"]);
-        assert!(!format!("{:?}", f.entries(AuditFilter::default())).contains("quiet"));
-    }
-
-    fn a_call_without_a_change_is_not_recorded(f) {
-        assert_eq!(f.store.start(&f.new_run(), &charge(1, Some(0))).unwrap(), Started::Refused(Refused::InsufficientCredits { used: 0 }));
-        let first = super::with_key(f.new_run(), "k", 1);
-        assert_eq!(f.store.start(&first, &charge(1, None)).unwrap(), Started::Created);
-        let second = super::with_key(f.new_run(), "k", 1);
-        assert_eq!(f.store.start(&second, &charge(1, None)).unwrap(), Started::Repeated(first.id));
-        let twin = NewRun { id: first.id, ..f.new_run() };
-        assert!(f.store.start(&twin, &charge(1, None)).is_err());
-        assert_eq!(f.actions(), ["run.started"]);
+        f.store.add_key(&key, &by).unwrap();
+        for _ in 0..2 {
+            assert!(f.store.set_plan(id, "basic", &by).unwrap());
+            assert!(f.store.set_role(id, Role::Operator, &by).unwrap());
+            assert!(f.store.revoke_key(key.id, &by).unwrap());
+        }
+        assert!(!f.store.set_plan(AccountId::new(), "free", &by).unwrap());
+        assert!(!f.store.set_role(AccountId::new(), Role::User, &by).unwrap());
+        assert!(!f.store.revoke_key(KeyId::new(), &by).unwrap());
+        assert!(!f.store.add_account(&new_account("owner@example.com"), &by).unwrap());
+        let all = ["account.created", "key.created", "account.plan_changed", "account.role_changed", "key.revoked"];
+        assert_eq!(f.actions(), all);
     }
 
     fn entries_are_read_by_account_and_moment_and_page(f) {
@@ -151,19 +99,5 @@ on_both! {
         // New entries are still accepted.
         f.started();
         assert_eq!(f.entries(AuditFilter::default()).len(), before.len() + 1);
-    }
-
-    fn a_sweep_is_noted_only_where_something_went(f) {
-        let run = f.started();
-        f.finish(&run, &completed());
-        let most = BatchSize { runs: 10, results: 10 };
-        let sweep = |before: &str| f.store.sweep(at(before), most).unwrap();
-        let noted = f.entries(AuditFilter::default()).len();
-        assert_eq!(sweep("2026-03-01T00:00:00Z"), Some(0));
-        assert_eq!(f.entries(AuditFilter::default()).len(), noted);
-        assert_eq!(sweep("2026-03-02T00:00:00Z"), Some(1));
-        let entry = f.last();
-        assert_eq!((entry.action.as_str(), entry.actor, entry.account), ("runs.swept", Actor::System, None));
-        assert_eq!((&entry.detail["runs"], &entry.detail["ended_before"]), (&1.into(), &"2026-03-02T00:00:00.000Z".into()));
     }
 }

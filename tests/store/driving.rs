@@ -6,36 +6,12 @@ use std::time::Duration;
 use sightline::base::ids::RunId;
 use sightline::base::storage::StorageError;
 use sightline::model::drive::{Claim, Delta, Write};
-use sightline::model::run::{ResultRecord, Status};
+use sightline::model::run::Status;
 use sightline::model::start::NewRun;
 
 use super::{HOLDS, added, at, both_ended, claim, completed, failed, new_instance, race, result};
 
 on_both! {
-    fn a_known_result_stays_as_it_was_first_stored(f) {
-        let run = f.started();
-        f.save(&run, &added(&[result(1, "a")]));
-        let again = ResultRecord { confidence: 0.1, ..result(2, "a") };
-        f.save(&run, &added(&[again, result(3, "b"), result(4, "b")]));
-        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), [result(1, "a"), result(3, "b")]);
-        assert_eq!(f.summary(&run).total_results, 2);
-    }
-
-    fn type_platform_and_value_make_a_profile_what_it_is(f) {
-        let run = f.started();
-        let mut others = vec![result(1, "a"); 5];
-        others[1].platform = Some("GitLab".into());
-        others[2].result_type = "account".into();
-        others[3].value = None;
-        others[4].value = Some(String::new());
-        for (id, record) in (1..).zip(&mut others) {
-            record.id = id;
-            record.entity_type = record.result_type.clone();
-        }
-        f.save(&run, &added(&others));
-        assert_eq!(f.store.results(run.id, 0, 10).unwrap(), others);
-    }
-
     fn ten_threads_that_fail_one_run_refund_it_once(f) {
         f.started();
         let run = f.started();
@@ -104,30 +80,6 @@ on_both! {
         let mut ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
         ids.sort_unstable();
         assert_eq!(taken, ids);
-    }
-
-    fn a_run_that_cannot_be_read_ends_and_does_not_stop_the_others(f) {
-        let [bad, good] = ["2026-03-01T12:00:01Z", "2026-03-01T12:00:02Z"]
-            .map(|moment| f.start(NewRun { created_at: at(moment), ..f.new_run() }));
-        f.database.execute("UPDATE runs SET planned = '{}' WHERE created_at = (SELECT min(created_at) FROM runs)");
-        let other = new_instance();
-        let taken = f.store.take_over(&claim(other, false, 10)).unwrap();
-        assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [good.id]);
-        let ended = f.summary(&bad);
-        assert_eq!((ended.status, ended.credits_charged), (Status::Failed, 0));
-        assert_eq!(ended.error.unwrap().code, "store_failed");
-        assert!(ended.completed_at.is_some_and(|moment| moment > bad.created_at));
-        assert_eq!(f.used(), 1);
-    }
-
-    fn a_driven_run_needs_no_confirmation(f) {
-        f.refuse_confirmations();
-        let run = NewRun { is_unconfirmed: true, ..f.new_run() };
-        let run = f.start(run);
-        f.save(&run, &added(&[]));
-        // Its driver has stopped since.
-        assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 1);
-        assert_eq!((f.summary(&run).status, f.used()), (Status::Running, 1));
     }
 
     fn a_confirmation_whose_answer_was_lost_is_repeated(f) {

@@ -11,9 +11,11 @@ use sightline::account::service::Accounts;
 use sightline::base::clock::SystemClock;
 use sightline::base::ids::{AccountId, RunId};
 use sightline::model::account::{BATCH, BatchSize, Erased, Erasure};
-use sightline::model::audit::{AuditFilter, Origin};
+use sightline::model::audit::Origin;
 use sightline::model::drive::{Ending, Notification, Subscriber};
-use sightline::model::start::{NewRun, Refused, Started};
+use sightline::model::start::{Refused, Started};
+use sightline::model::watch::WatchError;
+use sightline::model::webhook::{SealedSecret, WebhookError};
 use sightline::modules::query::SearchType;
 use sightline::store::Store;
 
@@ -89,38 +91,6 @@ on_both! {
         assert_eq!(kept(), 1);
     }
 
-    fn an_account_goes_with_everything_but_what_was_booked(f) {
-        let stranger = f.add_account("stranger@example.com");
-        let (_, theirs) = new_key(&stranger, "2026-03-01T00:00:00Z");
-        f.store.add_key(&theirs, &Origin::CLI).unwrap();
-        let foreign = f.start(NewRun { account: stranger.id, ..f.new_run() });
-        f.save(&foreign, &added(&[result(1, "b")]));
-
-        let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
-        f.store.add_key(&key, &Origin::CLI).unwrap();
-        f.ended(1, 3);
-        f.start(with_key(f.new_run(), "key-1", 7));
-
-        assert_eq!(f.erase(), Some(Erased { keys: 1, runs: 2 }));
-        assert_eq!(f.store.accounts().unwrap(), std::slice::from_ref(&stranger));
-        // Its address is free.
-        assert_eq!(f.store.account_by_email(&f.account.email).unwrap(), None);
-        f.add_account(&f.account.email);
-        assert_eq!(f.store.key_by_hash(&key.hash).unwrap(), None);
-        assert_eq!((f.rows("runs"), f.rows("results"), f.rows("idempotency_keys")), (1, 1, 0));
-        assert_eq!(f.store.keys(None).unwrap(), [theirs]);
-        assert!(f.store.run(foreign.id, stranger.id).unwrap().is_some());
-        // The ledger is unchanged.
-        assert_eq!((f.store.bookings(f.account.id).unwrap().len(), f.used(), f.rows("charges")), (2, 2, 3));
-
-        let filter = AuditFilter { account: Some(f.account.id), ..AuditFilter::default() };
-        let last = f.store.audit(&filter, 100).unwrap().pop().unwrap();
-        assert_eq!(last.action, "account.deleted");
-        assert_eq!((&last.detail["keys"], &last.detail["runs"]), (&1.into(), &2.into()));
-        assert_eq!(f.erase(), None);
-        assert_eq!(f.store.audit(&filter, 100).unwrap().last(), Some(&last));
-    }
-
     fn an_account_is_removed_bit_by_bit_and_can_do_nothing_meanwhile(f) {
         let ended: Vec<_> = (0..BATCH.runs as i64 + 2).map(|_| f.ended(1, 1)).collect();
         let live = f.started();
@@ -138,6 +108,10 @@ on_both! {
         let (_, another) = new_key(&f.account, "2026-03-01T00:00:00Z");
         assert!(!f.store.add_key(&another, &Origin::CLI).unwrap());
         assert!(!f.store.set_plan(f.account.id, "free", &Origin::CLI).unwrap());
+        let watch = f.store.add_watch(&f.new_watch(), &Origin::CLI);
+        assert!(matches!(watch, Err(WatchError::UnknownAccount)));
+        let webhook = f.store.add_webhook(&f.new_webhook(&[]), &SealedSecret([1; 60]), &Origin::CLI);
+        assert!(matches!(webhook, Err(WebhookError::UnknownAccount)));
         assert!(f.store.take_over(&claim(f.me, false, 10)).unwrap().is_empty());
 
         // The live run goes first and alone, then a batch of the others; the state after each batch is visible.
@@ -155,8 +129,7 @@ on_both! {
         assert_eq!(erase(&another, f.account.id), rest);
         assert_eq!((f.rows("runs"), f.rows("accounts")), (0, 0));
         assert!(another.closed_accounts().unwrap().is_empty());
-        let filter = AuditFilter { account: Some(f.account.id), ..AuditFilter::default() };
-        let deeds = f.store.audit(&filter, 1000).unwrap();
+        let deeds = f.audit_of(f.account.id);
         let deletions: Vec<_> = deeds.iter().filter(|event| event.action == "account.deleted").collect();
         assert_eq!(deletions.len(), 1);
         assert_eq!((&deletions[0].detail["keys"], &deletions[0].detail["runs"]), (&1.into(), &whole.runs.into()));

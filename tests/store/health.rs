@@ -15,8 +15,6 @@ use sightline::store::Store;
 
 use super::{Fixture, at};
 
-const LONGEST: Duration = Duration::from_secs(10);
-
 fn moment(seconds: i64) -> Timestamp {
     at("2026-03-01T12:00:00Z") + seconds.seconds()
 }
@@ -63,41 +61,6 @@ on_both! {
         assert_eq!(names(&read(all[1].1, &of(vec![("a", Tally::default())]))), ["a", "b"], "what it writes is read");
         let ahead = Timestamp::now() + 1.hour();
         assert_eq!(names(&read(ahead, &[])), ["a", "b"], "the clock was set back");
-    }
-
-    fn a_reset_forgets_the_learnt_deadline_of_a_module_and_nothing_else(f) {
-        let deadlines = |simulated| -> Vec<(Option<Duration>, Tally)> {
-            let without = |tally: &Tally| {
-                let mut tally = tally.clone();
-                tally.forget_durations();
-                tally
-            };
-            let stored = share(&f.store, simulated, &[]);
-            stored.iter().map(|(_, it)| (it.deadline(moment(9), LONGEST), without(it))).collect()
-        };
-        let learned = of(vec![("a", checks(Outcome::Hit, 5, 1)), ("b", checks(Outcome::Miss, 6, 2))]);
-        share(&f.store, false, &learned);
-        share(&f.store, true, &learned);
-        let before = deadlines(false);
-        assert!(before.iter().all(|(deadline, _)| deadline.is_some()), "{before:?}");
-
-        let reset = |module| f.store.reset(Learned::Deadline, module, moment(10), &Origin::CLI).unwrap();
-        assert_eq!(reset(Some("c")), [""; 0]);
-        assert_eq!(reset(Some("a")), ["a"]);
-        for simulated in [false, true] {
-            let after = deadlines(simulated);
-            assert_eq!([after[0].0, after[1].0], [None, before[1].0]);
-            assert_eq!((&after[0].1, &after[1].1), (&before[0].1, &before[1].1), "other counts stay");
-        }
-        assert_eq!(reset(Some("a")), [""; 0]);
-        assert_eq!(reset(None), ["b"]);
-        assert!(deadlines(false).iter().all(|(deadline, _)| deadline.is_none()));
-        assert_eq!(resets(f), [r#"{"kind":"deadline","name":"a"}"#, r#"{"kind":"deadline","count":1}"#]);
-
-        share(&f.store, false, &of(vec![("a", checks(Outcome::Hit, 4, 11))]));
-        assert_eq!(deadlines(false)[0].0, None, "five new answers are needed");
-        share(&f.store, false, &of(vec![("a", checks(Outcome::Hit, 1, 11))]));
-        assert!(deadlines(false)[0].0.is_some());
     }
 
     fn the_latest_change_of_a_breaker_is_valid(f) {

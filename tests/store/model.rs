@@ -620,6 +620,8 @@ impl<'a> Model<'a> {
         for run in &self.runs {
             assert_eq!(store.results(run.new.id, 0, 100).unwrap(), run.results);
         }
+        let starts = "SELECT count(*) FROM audit WHERE action = 'run.started'";
+        assert_eq!(self.f.database.number(starts), self.runs.len() as i64, "refused starts leave no entry");
     }
 }
 

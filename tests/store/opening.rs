@@ -5,8 +5,8 @@ use std::fs;
 use sightline::model::audit::Origin;
 use sightline::store::{OpenError, Role, Store};
 
-use super::{Fixture, open, race};
-use crate::support::databases::{empty_databases, empty_postgres, server_address, sqlite};
+use super::{Fixture, Write, both_ended, charge, completed, once_connected, open, race};
+use crate::support::databases::{empty_databases, empty_postgres, postgres, server_address, sqlite};
 
 fn refused(url: &str, role: Role) -> OpenError {
     match open(url, role) {
@@ -79,17 +79,6 @@ fn a_server_waits_for_a_command_that_creates_its_file_and_not_for_another_server
     }
 }
 
-#[test]
-fn the_lock_file_of_a_dead_server_blocks_no_start() {
-    let database = sqlite();
-    drop(open(&database.url, Role::Server).unwrap());
-    // There is a migration to run: each of them needs the lock.
-    database.execute("PRAGMA journal_mode = DELETE");
-    for store in race(4, |_| open(&database.url, Role::Command)) {
-        is_of_use(&store.unwrap());
-    }
-}
-
 on_both! {
     fn a_newer_schema_is_refused(f) {
         f.database.execute(
@@ -130,7 +119,7 @@ fn one_server_works_on_an_sqlite_file_and_commands_beside_it() {
 fn the_next_server_on_an_sqlite_file_takes_the_runs_of_a_dead_one_at_once() {
     let f = Fixture::new(sqlite());
     let run = sightline::model::start::NewRun { holds: super::HOLDS, ..f.new_run() };
-    f.store.start(&run, &super::charge(1, None)).unwrap();
+    f.store.start(&run, &charge(1, None)).unwrap();
     // A command beside a running server changes nothing.
     drop(open(&f.database.url, Role::Command).unwrap());
     let next = super::new_instance();
@@ -195,6 +184,39 @@ fn a_path_that_is_not_a_file_is_named() {
 
 mod postgres {
     use super::*;
+
+    #[test]
+    fn dropped_connections_are_replaced_transparently() {
+        let f = Fixture::new(postgres());
+        // Fills the pool.
+        race(10, |_| once_connected(|| f.store.accounts()));
+        for _ in 0..3 {
+            f.database.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                 WHERE datname = current_database() AND pid <> pg_backend_pid()",
+            );
+            race(20, |_| once_connected(|| f.store.start(&f.new_run(), &charge(1, None))));
+        }
+        assert_eq!(f.used(), 60);
+    }
+
+    #[test]
+    fn a_write_that_timed_out_on_a_lock_does_not_degrade_health() {
+        let f = Fixture::new(postgres());
+        let hasty = format!("{}?options=-c%20lock_timeout%3D1s", f.database.url);
+        let store = open(&hasty, Role::Server).unwrap();
+        let run = f.started();
+        let mut blocker = f.database.client();
+        let mut lock = blocker.transaction().unwrap();
+        lock.execute("SELECT 1 FROM runs WHERE id = $1 FOR UPDATE", &[&run.id.0]).unwrap();
+        let finish = || store.finish(run.id, f.me.lease(0), &both_ended(), &completed());
+        let error = finish().unwrap_err();
+        assert!(error.is_unavailable() && error.is_contended() && !error.is_unconfirmed(), "{error:?}");
+        assert!(error.to_string().contains("55P03"), "{error}");
+        store.ping().unwrap();
+        lock.rollback().unwrap();
+        assert_eq!(finish().unwrap(), Write::Done);
+    }
 
     #[test]
     fn a_failed_migration_changes_nothing() {

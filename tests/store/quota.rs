@@ -62,12 +62,4 @@ on_both! {
         f.store.before_each(|name| panic!("{name}"));
         assert!((0..100).all(|_| count(&both).policy == Policy::Stream));
     }
-
-    fn a_clock_that_was_set_back_blocks_no_subject_and_allows_no_burst(f) {
-        let subject = Subject::email("a@example.org");
-        assert!(count(&f.store, &subject, RATE).is_allowed);
-        f.pass(-24);
-        let [one, two] = [(); 2].map(|()| count(&f.store, &subject, RATE));
-        assert!(one.is_allowed && !two.is_allowed && two.wait <= HOUR, "{one:?} {two:?}");
-    }
 }

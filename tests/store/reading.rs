@@ -6,7 +6,7 @@ use sightline::model::run::Status;
 use sightline::model::start::NewRun;
 use sightline::modules::query::SearchType;
 
-use super::{Fixture, added, at, completed, failed, result};
+use super::{Fixture, added, at, completed, result};
 use crate::support::databases::sqlite;
 
 impl Fixture {
@@ -50,23 +50,6 @@ on_both! {
         assert_eq!(listed, want);
         assert_eq!(f.listed(&ListFilter::default(), 100), want);
         assert_eq!(f.listed(&ListFilter::default(), 0), []);
-    }
-
-    fn a_list_is_filtered_by_type_and_status(f) {
-        let [a, b, c] =
-            [SearchType::Email, SearchType::Email, SearchType::Domain].map(|it| f.started_for(it, "someone"));
-        f.finish(&a, &completed());
-        f.finish(&c, &failed());
-        let only = |search_type, status| f.listed(&ListFilter { search_type, status, ..ListFilter::default() }, 10);
-        assert_eq!(only(Some(SearchType::Email), None), [b.id, a.id]);
-        assert_eq!(only(Some(SearchType::Username), None), []);
-        assert_eq!(only(None, Some(Status::Failed)), [c.id]);
-        assert_eq!(only(Some(SearchType::Email), Some(Status::Running)), [b.id]);
-        assert_eq!(only(Some(SearchType::Domain), Some(Status::Running)), []);
-        let before = Some(Cursor(b.created_at, b.id));
-        let filter =
-            ListFilter { search_type: Some(SearchType::Email), before, ..ListFilter::default() };
-        assert_eq!(f.listed(&filter, 10), [a.id]);
     }
 
     fn a_list_is_filtered_by_a_part_of_the_query(f) {

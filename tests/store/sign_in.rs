@@ -3,8 +3,8 @@
 use jiff::{Timestamp, ToSpan as _};
 use sightline::account::sign_in::token::Token;
 use sightline::base::ids::{AccountId, SessionId};
-use sightline::model::account::{Role, SecretHash};
-use sightline::model::audit::{AuditFilter, Origin};
+use sightline::model::account::SecretHash;
+use sightline::model::audit::Origin;
 use sightline::model::sign_in::{Session, SetUpLink};
 
 use super::{Fixture, at, race};
@@ -46,11 +46,6 @@ impl Fixture {
         assert!(self.store.add_set_up_link(&link, &Origin::CLI).unwrap());
         token
     }
-
-    fn account_actions(&self) -> Vec<String> {
-        let filter = AuditFilter { account: Some(self.account.id), ..AuditFilter::default() };
-        self.store.audit(&filter, 100).unwrap().into_iter().map(|entry| entry.action).collect()
-    }
 }
 
 on_both! {
@@ -83,7 +78,7 @@ on_both! {
         assert!(f.store.end_session(f.account.id, session.id, &Origin::CLI).unwrap());
         assert!(!f.store.end_session(f.account.id, session.id, &Origin::CLI).unwrap());
         assert!(!f.is_signed_in(&token));
-        assert_eq!(f.account_actions(), ["account.created", "session.started", "session.ended"]);
+        assert_eq!(f.actions(), ["account.created", "session.started", "session.ended"]);
     }
 
     fn an_account_has_fifty_sessions_at_most(f) {
@@ -137,15 +132,6 @@ on_both! {
         let winner = used.iter().position(|used| *used).unwrap();
         assert_eq!(f.store.password(f.account.id).unwrap(), Some(format!("hash {winner}")));
         assert!(!f.is_signed_in(&token));
-    }
-
-    fn a_role_is_given_and_read(f) {
-        for role in [Role::Operator, Role::Operator, Role::User] {
-            assert!(f.store.set_role(f.account.id, role, &Origin::CLI).unwrap());
-            assert_eq!(f.store.account(f.account.id).unwrap().unwrap().role, role);
-        }
-        assert!(!f.store.set_role(AccountId::new(), Role::User, &Origin::CLI).unwrap());
-        assert_eq!(f.account_actions(), ["account.created", "account.role_changed", "account.role_changed"]);
     }
 
     fn nothing_is_left_of_a_closed_account(f) {

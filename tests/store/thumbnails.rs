@@ -24,20 +24,6 @@ impl Fixture {
 }
 
 on_both! {
-    fn a_thumbnail_is_kept_with_its_result(f) {
-        let (run, other) = (f.with_results(), f.with_results());
-        let png = [0x89, b'P', 0, 0xff];
-        assert_eq!(f.keep(run.id, 2, &png), Write::Done);
-        assert_eq!(f.store.thumbnail(run.id, 2).unwrap().as_deref(), Some(&png[..]));
-        assert_eq!(f.store.thumbnail(run.id, 1).unwrap(), None);
-        assert_eq!(f.store.thumbnail(other.id, 2).unwrap(), None);
-        // A run that is resumed may fetch it again.
-        assert_eq!(f.keep(run.id, 2, b"newer"), Write::Done);
-        assert_eq!(f.keep(run.id, 1, &[7; 16 * 1024]), Write::Done);
-        let all = f.store.thumbnails(run.id).unwrap();
-        assert_eq!(all.into_iter().map(|(id, png)| (id, png.len())).collect::<Vec<_>>(), [(1, 16 * 1024), (2, 5)]);
-    }
-
     fn a_thumbnail_needs_a_result_a_lease_and_a_size(f) {
         let run = f.with_results();
         let lease = f.me.lease(0);

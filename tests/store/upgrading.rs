@@ -76,7 +76,6 @@ fn schema(database: &TestDatabase) -> Vec<String> {
 fn a_database_of_version_23_is_opened_with_all_its_data() {
     for database in empty_databases() {
         load(&database);
-        teach(&database);
         let before = counts(&database);
         assert!(before.iter().all(|(_, rows)| *rows > 0), "{before:?}");
         let url = database.url.parse().unwrap();
@@ -187,26 +186,6 @@ fn the_rest_is_whole(store: &Store) {
         migrations.clone().count() > 0
             && migrations.clone().all(|entry| entry.actor == Actor::System || entry.actor == Actor::Cli)
     );
-}
-
-/// Adds a quarantine and answers from which a deadline is learned.
-fn teach(database: &TestDatabase) {
-    let cause = json!({
-        "direction": "made_up", "failures": 4, "after": {"http_status": 200, "matcher": "hit[0]: \"é\""},
-        "before": null, "entry": "0123456789abcdef",
-    });
-    let [since, next_try] = [1_772_366_400_123u64, 1_772_366_460_123].map(|at| match database.name {
-        "sqlite" => at.to_string(),
-        _ => format!("to_timestamp({at} / 1000.0)"),
-    });
-    let durations = json!({
-        "counted": 6, "weights": {"3": 4.75}, "in_vain": {"9": 0.25}, "is_waiting": false,
-        "answered_at": vec![1_772_366_400_000u64; 5],
-    });
-    database.execute(&format!(
-        "UPDATE module_quarantines SET cause = '{cause}', open_since = {since}, wait_ms = 60001, next_try_at = {next_try};
-         UPDATE module_health SET durations = '{durations}'"
-    ));
 }
 
 fn what_was_learned_is_whole(store: &Store) {

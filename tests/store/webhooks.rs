@@ -12,12 +12,11 @@ use sightline::model::webhook::{
     Attempt, Delivery, DeliveryStatus, DisabledReason, SealedSecret, Webhook, WebhookChange,
 };
 
-use super::{Fixture, HOLDS, at, charge, claim, completed, failed, new_instance};
+use super::{Fixture, HOLDS, Status, at, charge, claim, completed, failed, new_instance};
 
 impl Fixture {
-    /// Adds a webhook for these events.
-    pub(super) fn added_webhook(&self, events: &[EventType]) -> Webhook {
-        let webhook = Webhook {
+    pub(super) fn new_webhook(&self, events: &[EventType]) -> Webhook {
+        Webhook {
             id: WebhookId::new(),
             account: self.account.id,
             url: "https://hooks.example.com/".into(),
@@ -27,7 +26,12 @@ impl Fixture {
             failing_since: None,
             previous_secret_expires_at: None,
             created_at: at("2026-03-01T12:00:00.123Z"),
-        };
+        }
+    }
+
+    /// Adds a webhook for these events.
+    pub(super) fn added_webhook(&self, events: &[EventType]) -> Webhook {
+        let webhook = self.new_webhook(events);
         self.store.add_webhook(&webhook, &SealedSecret([1; 60]), &Origin::CLI).unwrap();
         webhook
     }
@@ -100,9 +104,14 @@ on_both! {
         let undone = NewRun { is_unconfirmed: true, ..f.new_run() };
         assert_eq!(f.store.start(&undone, &charge(1, Some(100))).unwrap(), Started::Created);
         assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 0);
-        let unreadable: NewRun = f.started();
-        f.database.execute("UPDATE runs SET planned = '{}', coverage = '[]' WHERE status = 'running'");
-        assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 0);
+        let [unreadable, good] = ["2026-03-01T12:00:01Z", "2026-03-01T12:00:02Z"]
+            .map(|moment| f.start(NewRun { created_at: at(moment), ..f.new_run() }));
+        f.database.execute("UPDATE runs SET planned = '{}', coverage = '[]' \
+             WHERE created_at = (SELECT min(created_at) FROM runs WHERE status = 'running')");
+        let taken = f.store.take_over(&claim(new_instance(), false, 10)).unwrap();
+        assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [good.id], "it does not stop the others");
+        let ended = f.summary(&unreadable);
+        assert_eq!((ended.status, ended.error.unwrap().code.as_str(), f.used()), (Status::Failed, "store_failed", 1));
         let told: Vec<String> =
             bodies(f).iter().map(|body| body["data"]["run_id"].as_str().unwrap().to_owned()).collect();
         assert_eq!(told, [undone.id.to_string(), unreadable.id.to_string()]);
@@ -150,17 +159,6 @@ on_both! {
         assert_eq!(f.due(), []);
     }
 
-    fn each_webhook_shows_its_first_due_delivery(f) {
-        let [first, second] = [(), ()].map(|()| f.added_webhook(&[EventType::RunCompleted]));
-        let of_first: Vec<DeliveryId> = (0..3).map(|_| f.test_delivery(&first)).collect();
-        let of_second = f.test_delivery(&second);
-        assert_eq!(f.due(), [of_first[0], of_second]);
-        f.store.claim_deliveries(&of_first[..1], HOLDS).unwrap();
-        assert_eq!(f.due().len(), 2);
-        let due = f.store.due_deliveries(&[second.id], 10).unwrap();
-        assert_eq!(due, [(of_first[1], first.id)]);
-    }
-
     fn five_days_of_failure_disable_a_webhook_until_its_owner_enables_it(f) {
         let webhook = f.added_webhook(&[EventType::RunCompleted]);
         let [first, second, waiting] = [(), (), ()].map(|()| f.test_delivery(&webhook));
@@ -178,20 +176,5 @@ on_both! {
         let enabled = f.store.change_webhook(f.account.id, webhook.id, &on, &Origin::CLI).unwrap().unwrap();
         assert_eq!((enabled.enabled, enabled.disabled_reason, enabled.failing_since), (true, None, None));
         assert_eq!(f.due(), [waiting]);
-    }
-
-    fn a_rotated_secret_leaves_the_earlier_one_for_a_time(f) {
-        let webhook = f.added_webhook(&[EventType::RunCompleted]);
-        let id = f.test_delivery(&webhook);
-        let rotate = |byte: u8, overlap| {
-            let secret = SealedSecret([byte; 60]);
-            f.store.rotate_secret(f.account.id, webhook.id, &secret, overlap, &Origin::CLI).unwrap().unwrap()
-        };
-        let secrets = || f.store.claim_deliveries(&[id], Duration::ZERO).unwrap().remove(0).secrets;
-        assert_eq!(secrets(), [SealedSecret([1; 60])]);
-        assert!(rotate(2, HOLDS).previous_secret_expires_at.is_some());
-        assert_eq!(secrets(), [2, 1].map(|byte| SealedSecret([byte; 60])));
-        assert_eq!(rotate(3, Duration::ZERO).previous_secret_expires_at, None);
-        assert_eq!(secrets(), [SealedSecret([3; 60])]);
     }
 }

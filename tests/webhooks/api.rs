@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::lab::{create, id, key_flag, lab, send, test};
 use crate::cli::ran;
 use crate::support::databases::{databases, postgres, sqlite};
-use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::server::Setup;
 
@@ -107,29 +106,6 @@ fn an_account_sees_only_its_own_webhooks_and_has_ten_at_most() {
     let body = json!({"url": "https://hooks.example.com/", "events": ["run.failed"]});
     let error = send(&server, "POST", "", Some(&body)).is_error(409, "conflict");
     assert!(error["message"].as_str().unwrap().contains("at most 10 webhooks"), "{error}");
-}
-
-/// The key of an account that another process deletes stays in memory for two seconds.
-#[test]
-fn an_account_that_is_being_deleted_gets_no_webhook_and_no_watch() {
-    let webhook = json!({"url": "https://hooks.example.com/", "events": ["run.failed"]});
-    let watch = json!({"type": "username", "query": "alice", "every": "1d"});
-    for database in databases() {
-        let server = lab(&database).start();
-        let post = |path: &str, body| server.request("POST", path).key(&server.key).json(body).send();
-        eventually("the key is still in memory", || {
-            database.execute("UPDATE accounts SET plan = 'pro'");
-            eventually("the key is read", || server.get("/v1/me").status == 200);
-            database.execute("UPDATE accounts SET plan = '(being deleted)'");
-            let answers = [post("/v1/webhooks", &webhook), post("/v1/watches", &watch)];
-            let is_known = answers.iter().all(|answer| answer.status != 403);
-            answers
-                .iter()
-                .filter(|_| is_known)
-                .for_each(|answer| drop(answer.is_error(401, "invalid_api_key")));
-            is_known
-        });
-    }
 }
 
 #[test]

@@ -114,7 +114,7 @@ CREATE TABLE module_health (
     last_conclusive_at INTEGER, durations TEXT NOT NULL DEFAULT '{}',
     PRIMARY KEY (module, simulated)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO module_health VALUES('github',0,7,2.5,3.25,0.0,0.0,1.0,0.0,0.0,1.75,5.5,1772366400000,1772362800000,NULL,'{}');
+INSERT INTO module_health VALUES('github',0,7,2.5,3.25,0.0,0.0,1.0,0.0,0.0,1.75,5.5,1772366400000,1772362800000,NULL,'{"counted":6,"weights":{"3":4.75},"in_vain":{"9":0.25},"is_waiting":false,"answered_at":[1772366400000,1772366400000,1772366400000,1772366400000,1772366400000]}');
 CREATE TABLE audit (
     id       INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT CHECK (id > 0),
     at       INTEGER NOT NULL,
@@ -240,7 +240,7 @@ CREATE TABLE module_quarantines (
     next_try_at INTEGER,
     PRIMARY KEY (module, simulated)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO module_quarantines VALUES('mastodon',0,1772366400123,NULL,NULL,NULL,NULL);
+INSERT INTO module_quarantines VALUES('mastodon',0,1772366400123,'{"direction":"made_up","failures":4,"after":{"http_status":200,"matcher":"hit[0]: \"é\""},"before":null,"entry":"0123456789abcdef"}',1772366400123,60001,1772366460123);
 CREATE TABLE catalog_bundles (
     serial     INTEGER NOT NULL PRIMARY KEY,
     created_at INTEGER NOT NULL,
