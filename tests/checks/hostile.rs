@@ -91,44 +91,6 @@ fn invalid_utf8_does_not_hide_a_text() {
 }
 
 #[test]
-fn deeply_nested_json_is_handled() {
-    let rules = json!({
-        "hit": [{"json": [{"at": "/login", "equals_query": true}]}],
-        "miss": [{"json": [{"at": "/login", "exists": false}]}],
-    });
-    let deep = format!("{{\"login\": \"bob\", \"x\": {}{}}}", "[".repeat(400_000), "]".repeat(400_000));
-    let endless_depth = "{\"a\":".repeat(MAX_BODY_BYTES / 5);
-    let deeper = format!("{{\"login\": \"bob\", \"x\": {}{}}}", "[".repeat(150_000), "]".repeat(150_000));
-    let shallow = format!("{{\"login\": \"bob\", \"x\": {}{}}}", "[".repeat(100), "]".repeat(100));
-    let wide = |count| format!("{{\"x\": [{}0], \"login\": \"bob\"}}", "{},".repeat(count));
-    for (page, outcome, reason) in [
-        (deep, Outcome::Error, Some("json_too_large")),
-        (endless_depth, Outcome::Error, Some("json_too_large")),
-        (deeper, Outcome::Error, Some("unrecognized")),
-        (shallow, Outcome::Hit, None),
-        (wide(30_000), Outcome::Hit, None),
-        (wide(300_000), Outcome::Error, Some("json_too_large")),
-    ] {
-        assert_ends(&check(&Site::saying(ok(&page)), &rules, LONG), outcome, reason, page.len());
-    }
-    // A truncated JSON document is not used, whatever its first part contains.
-    let cut = format!("{{\"login\": \"bob\", \"x\": \"{}\"}}", "x".repeat(MAX_BODY_BYTES));
-    assert_ends(
-        &check(&Site::saying(ok(&cut)), &rules, LONG),
-        Outcome::Error,
-        Some("truncated"),
-        MAX_BODY_BYTES,
-    );
-    let padded = format!("{{}}{}", " ".repeat(MAX_BODY_BYTES));
-    assert_ends(
-        &check(&Site::saying(ok(&padded)), &rules, LONG),
-        Outcome::Error,
-        Some("truncated"),
-        MAX_BODY_BYTES,
-    );
-}
-
-#[test]
 fn an_element_with_many_names_takes_its_content_once() {
     let names: String = (0..3_000).map(|name| format!("w{name} ")).collect();
     let page = format!("<meta itemprop='{names}' content='{}'><title>bob</title>", "x".repeat(500_000));

@@ -54,6 +54,13 @@ fn hostile_pages_are_handled_in_bounded_time() {
             .unwrap();
         assert!(!text.contains("\\u0000") && text.len() < 4_000_000, "{name}: {}", text.len());
     }
+    for piece in
+        ["<script>", "<!--", "&", "<svg><title>", "<![CDATA[", "<a/b=", "<p><li><td><b>", "={\"a\":1}"]
+    {
+        let body = mb(piece);
+        let bench = Bench::new(move |_| Ok(respond(200, &[], body.clone())));
+        assert_eq!(bench.check(&site, &username("bob")).outcome, Outcome::Hit, "{piece}");
+    }
 }
 
 #[test]
@@ -130,6 +137,11 @@ fn json_with_too_many_values_is_an_error() {
     {
         assert_eq!(ends(&site, answer(filler, few)), (Outcome::Miss, None), "{few} of {filler}");
         assert_eq!(ends(&site, answer(filler, many)), too_large, "{many} of {filler}");
+    }
+    let deep = |levels| format!("{{\"name\":\"bob\",\"x\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
+    let unrecognized = (Outcome::Error, Some("unrecognized"));
+    for (levels, want) in [(100, (Outcome::Hit, None)), (150_000, unrecognized), (400_000, too_large)] {
+        assert_eq!(ends(&site, respond(200, &[], deep(levels))), want, "{levels} levels");
     }
     // The content of strings is not counted.
     let prose = format!("\"{}\",", "a,{[".repeat(100_000));
