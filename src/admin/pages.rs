@@ -51,8 +51,8 @@ pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> String {
     if let Some(parts) = parts {
         write_listener(&mut page, parts);
         write_load(&mut page, parts);
-        write_runs(&mut page, parts.runs.figures());
-        write_checks(&mut page, parts.runs.figures());
+        write_runs(&mut page, &parts.runs.figures);
+        write_checks(&mut page, &parts.runs.figures);
         write_modules(&mut page, parts);
         write_deliveries(&mut page, parts);
         write_store(&mut page, parts);
@@ -101,9 +101,9 @@ fn write_listener(page: &mut Exposition, parts: &Parts) {
 
 /// Writes what runs now.
 fn write_load(page: &mut Exposition, parts: &Parts) {
-    let (runs, scheduler) = (&parts.runs, parts.runs.scheduler());
+    let (runs, scheduler) = (&parts.runs, &parts.runs.scheduler);
     let ((driven, waiting), (busy, workers)) = (runs.load(), scheduler.load());
-    let (pages, sessions) = (scheduler.busy_in_browsers(), runs.browsing().sessions());
+    let (pages, sessions) = (scheduler.busy_in_browsers(), runs.browsers.sessions());
     page.gauge("sightline_runs_driven", "Searches that run on this instance.", driven as f64);
     let help = "Searches of all instances that wait for a driver, measured every few seconds.";
     page.gauge("sightline_runs_waiting", help, waiting as f64);
@@ -160,7 +160,7 @@ fn write_checks(page: &mut Exposition, figures: &Figures) {
 }
 
 fn write_modules(page: &mut Exposition, parts: &Parts) {
-    let (health, catalog) = (parts.runs.module_health(), parts.runs.catalog());
+    let (health, catalog) = (&parts.runs.health, parts.runs.catalog());
     let help = "Hosts that searches do not ask because they gave no answer to the last checks.";
     page.gauge("sightline_circuits_open", help, health.circuits.open().len() as f64);
     let help = "Modules that searches do not ask because they failed their last control checks.";

@@ -20,8 +20,8 @@ use crate::base::ids::{AccountId, RequestId};
 use crate::http::{self, Reply, Request, Response, Segments, StaticFile};
 use crate::model::audit::Origin;
 use crate::model::batch::Batch;
+use crate::model::run::RunSummary;
 use crate::model::watch::Watch;
-use crate::runs::service::Found;
 use crate::service::Services;
 use crate::service::refusal::{Code, Refusal, values};
 
@@ -132,7 +132,7 @@ impl Api {
     /// # Errors
     /// Returns 404 with the same message for malformed, unknown, foreign and deleted ids, and 503 if the
     /// store is unavailable.
-    pub(super) fn find(&self, call: &Call<'_>) -> Result<Found, Refusal> {
+    pub(super) fn find(&self, call: &Call<'_>) -> Result<RunSummary, Refusal> {
         self.find_in(call, "run_id")
     }
 
@@ -158,10 +158,10 @@ impl Api {
     ///
     /// # Errors
     /// Returns the same errors as [`Api::find`].
-    pub(super) fn find_in(&self, call: &Call<'_>, segment: &str) -> Result<Found, Refusal> {
+    pub(super) fn find_in(&self, call: &Call<'_>, segment: &str) -> Result<RunSummary, Refusal> {
         let caller = call.caller()?;
         let id = call.id_in(segment, "run")?;
-        self.runs.reader.find(id, caller.account.id)?.ok_or_else(|| Refusal::no_such("run"))
+        self.runs.find(id, caller.account.id)?.ok_or_else(|| Refusal::no_such("run"))
     }
 }
 

@@ -98,7 +98,7 @@ pub fn list_modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
 
 /// Returns all modules of the catalogue with their health.
 pub(super) fn described<'a>(api: &Api, catalog: &'a Catalog) -> Vec<Module<'a>> {
-    let all = api.runs.module_health().of_all(catalog.modules(), api.clock.now());
+    let all = api.runs.health.of_all(catalog.modules(), api.clock.now());
     all.into_iter()
         .map(|(module, health)| {
             let entry = module.entry();

@@ -44,10 +44,9 @@ pub struct RunBody<'a> {
     responses((status = 200, description = "The run.", body = RunBody<'_>,
         headers(("ETag" = String), ("Last-Modified" = String)))))]
 pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let reader = &api.runs.reader;
+    let runs = &api.runs;
     let (response, etag, last_modified) = loop {
-        let found = api.find(call)?;
-        let state = reader.state(&found)?;
+        let state = runs.state(api.find(call)?)?;
         let RunState { summary, follow, annotations } = &state;
         // The results change only with the revision and the annotations, and their form with the document about it.
         let version = (api.form(), summary.revision, summary, follow, annotations);
@@ -58,10 +57,10 @@ pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         if call.request.has_current_copy(&etag, last_modified.as_deref()) {
             break (Response::new(304, "application/json", []), etag, last_modified);
         }
-        let results = reader.results(&found, &state, 0)?;
+        let results = runs.results(&state)?;
         // Results that have got more sources meanwhile belong to another tag.
-        if summary.status.is_terminal() || api.find(call)?.summary().revision == summary.revision {
-            let results = results.iter().map(Arc::as_ref).collect();
+        if summary.status.is_terminal() || api.find(call)?.revision == summary.revision {
+            let results = results.iter().collect();
             let response = json_response(200, &RunBody { summary, follow: *follow, results });
             break (response, etag, last_modified);
         }
@@ -89,8 +88,7 @@ pub struct RunModules {
     /// Number of modules that have ended.
     pub count: usize,
     /// The modules that have ended.
-    #[schema(value_type = Vec<ModuleReport>)]
-    pub modules: Vec<Arc<ModuleReport>>,
+    pub modules: Vec<ModuleReport>,
 }
 
 /// Lists the outcomes of the modules of a run.
@@ -102,8 +100,8 @@ pub fn list_search_modules(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Ref
     let found = api.find(call)?;
     // Read the status first: otherwise a run that ends now could appear as ended with only a part of its
     // modules.
-    let (run_id, status) = (found.id(), found.status());
-    let modules = api.runs.reader.reports(&found)?;
+    let (run_id, status) = (found.id, found.status);
+    let modules = api.store.modules(run_id)?;
     Ok(ok_json(&RunModules { run_id, status, count: modules.len(), modules }))
 }
 
@@ -168,7 +166,7 @@ pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
     let tag = tag.as_deref().map(results::one_tag).transpose()?;
     let (root, text, watch) = (root_run_id, None, None);
     let filter = ListFilter { search_type, status, text, root, watch, tag, before: cursor };
-    let page = api.runs.reader.page(account, &filter, limit)?;
+    let page = api.runs.page(account, &filter, limit)?;
     Ok(page_of_runs(api, call, page, limit))
 }
 
@@ -191,11 +189,11 @@ pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
 pub fn export_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     let format = request::format(call.request, &Format::ALL)?;
-    let run = format.read(&api.runs.reader, &found)?;
+    let run = format.read(&api.runs, found)?;
     if format != Format::Pdf {
         return file(api, &run, format).map(Reply::Now);
     }
-    if !api.runs.browsing().can_print() {
+    if !(api.runs.browsers.prints() && api.runs.can_browse()) {
         return Err(Refusal::premium_unavailable());
     }
     let api = Arc::clone(api);
@@ -207,7 +205,7 @@ fn file(api: &Api, run: &RunRecord, format: Format) -> Result<Response, Refusal>
     let mut bytes = Vec::new();
     // A Vec takes all bytes, and the record contains only numbers and strings, so only printing can fail.
     format
-        .write(&mut bytes, run, &api.runs.catalog(), |page| api.runs.browsing().print(page))
+        .write(&mut bytes, run, &api.runs.catalog(), |page| api.runs.print(page))
         .map_err(|error| Refusal::premium_unavailable().with_cause(error))?;
     let summary = &run.summary;
     let response = Response::new(200, format.media_type(), bytes)

@@ -48,10 +48,10 @@ pub struct LeadList {
 #[utoipa::path(get, path = "/v1/searches/{run_id}/leads",
     responses((status = 200, description = "The leads in the results found so far.", body = LeadList)))]
 pub fn list_search_leads(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let run = api.runs.reader.record(&api.find(call)?)?;
+    let run = api.runs.record(api.find(call)?)?;
     let (run_id, status) = (run.summary.id, run.summary.status);
-    let family = api.runs.families.of(run)?;
-    let found = api.runs.families.leads(&family);
+    let family = api.runs.family(run)?;
+    let found = api.runs.leads(&family);
     Ok(ok_json(&LeadList {
         run_id,
         status,
@@ -85,7 +85,7 @@ pub fn get_search_graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusa
     let found = api.find(call)?;
     let FamilyParameters { family } = request::query(call.request)?;
     let format = request::format(call.request, Format::OF_GRAPHS)?;
-    let run = api.runs.reader.record(&found)?;
+    let run = api.runs.record(found)?;
     let catalog = api.runs.catalog();
     let (run_id, status) = (run.summary.id, run.summary.status);
     let graph =
@@ -107,7 +107,7 @@ fn of_family<T>(
     make: impl FnOnce(&[Findings<'_>]) -> T,
 ) -> Result<T, Refusal> {
     if family {
-        return Ok(make(&api.runs.families.of(run)?.findings()));
+        return Ok(make(&api.runs.family(run)?.findings()));
     }
     Ok(make(&[run.findings().ok_or_else(|| Refusal::internal("the stored query is not valid"))?]))
 }
@@ -152,7 +152,7 @@ pub struct PeopleList {
     responses((status = 200, description = "The people in the results found so far.", body = PeopleList)))]
 pub fn list_search_people(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let FamilyParameters { family } = request::query(call.request)?;
-    let run = api.runs.reader.record(&api.find(call)?)?;
+    let run = api.runs.record(api.find(call)?)?;
     Ok(ok_json(&people_of(api, run, family.unwrap_or(true))?))
 }
 
@@ -178,8 +178,8 @@ pub(super) fn people_of(api: &Api, run: RunRecord, family: bool) -> Result<Peopl
 #[utoipa::path(get, path = "/v1/searches/{run_id}/diff/{other}",
     responses((status = 200, description = "What changed.", body = Diff), (status = 409), (status = 422)))]
 pub fn diff_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let before = api.runs.reader.record(&api.find(call)?)?;
-    let after = api.runs.reader.record(&api.find_in(call, "other")?)?;
+    let before = api.runs.record(api.find(call)?)?;
+    let after = api.runs.record(api.find_in(call, "other")?)?;
     between(api, &before, &after).map(|diff| ok_json(&diff))
 }
 
@@ -204,7 +204,7 @@ pub(super) fn between(api: &Api, before: &RunRecord, after: &RunRecord) -> Resul
 pub fn get_thumbnail(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     let result = call.segments.get("result_id").and_then(|id| id.parse().ok());
-    let png = result.map(|result| api.runs.reader.thumbnail(found.id(), result)).transpose()?.flatten();
+    let png = result.map(|result| api.store.thumbnail(found.id, result)).transpose()?.flatten();
     let png = png.ok_or_else(|| Refusal::no_such("picture: this result has none"))?;
     let file = Arc::new(StaticFile::plain("image/png", png));
     let response = Response::of_file(&file, call.request)
@@ -254,9 +254,9 @@ pub fn note_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let tags = body.tags.map(|tags| notes::tags(tags.iter().map(String::as_str)));
     let tags = tags.transpose().map_err(|error| invalid("tags", error))?;
     let update = RunNotesUpdate { tags, note: body.note.map(|text| note(text, MAX_RUN_NOTE)).transpose()? };
-    let noted = api.runs.note_run(id, account, &update, &call.origin()?)?;
+    let noted = api.store.note_run(id, account, &update, &call.origin()?)?;
     let notes = noted.ok_or_else(|| Refusal::no_such("run"))?;
-    let mut summary = api.find(call)?.summary();
+    let mut summary = api.find(call)?;
     summary.notes = notes;
     Ok(ok_json(&summary))
 }
@@ -276,7 +276,7 @@ pub fn annotate_result(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal
     let update = AnnotationUpdate { note: text, not_this_person };
     let result = call.segments.get("result_id").and_then(|id| id.parse().ok());
     let annotate =
-        |result| api.runs.annotate(id, result, account, &update, &call.origin()?).map_err(Refusal::from);
+        |result| api.store.annotate(id, result, account, &update, &call.origin()?).map_err(Refusal::from);
     let annotation: Option<Annotation> = result.map(annotate).transpose()?.flatten();
     Ok(ok_json(&annotation.ok_or_else(|| Refusal::no_such("result"))?))
 }

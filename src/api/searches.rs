@@ -18,7 +18,6 @@ use crate::model::coverage::Coverage;
 use crate::model::run::{ResultRecord, RunError, RunSummary, Status};
 use crate::runs::event::{ChildData, DoneData, ErrorData, LeadData, ProgressData, ReconnectData, RunData};
 use crate::runs::follow::{Permission, Stream};
-use crate::runs::service::Found;
 use crate::service::refusal::Refusal;
 
 /// Seconds that a client should wait before it polls after a wait that ran out.
@@ -132,7 +131,7 @@ pub fn start_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         let found = api.services.start(&caller, body.search, idempotency, origin)?;
         // From now on, a request that repeats the key gets this run.
         drop(flight);
-        let id = found.id();
+        let id = found.id;
         let reply = if body.stream {
             stream(&api, &caller, found, 0, &request_id)
         } else if body.wait {
@@ -150,7 +149,7 @@ pub fn start_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 /// Waits for the end of a run, for as long as the caller and the configuration allow.
 fn wait(
     api: &Api,
-    found: Found,
+    found: RunSummary,
     preferred_secs: Option<u64>,
     request_id: &RequestId,
 ) -> Result<Response, Refusal> {
@@ -174,29 +173,26 @@ fn wait(
 }
 
 /// Waits for the end of a run, and returns the answer to its caller. Returns `None` if the run was deleted.
-fn at_end(api: &Api, found: Found, until: Instant) -> Result<Option<Response>, StorageError> {
-    let reader = &api.runs.reader;
-    let Some(found) = reader.wait_for_end(found, until)? else { return Ok(None) };
-    if !found.status().is_terminal() {
+fn at_end(api: &Api, found: RunSummary, until: Instant) -> Result<Option<Response>, StorageError> {
+    let runs = &api.runs;
+    let Some(found) = runs.wait_for_end(found, until)? else { return Ok(None) };
+    if !found.status.is_terminal() {
         return Ok(Some(accepted(&found).with_header("Retry-After", POLL_AFTER_SECS)));
     }
-    let state = reader.state(&found)?;
-    let results = reader.results(&found, &state, 0)?;
-    let results = results.iter().map(Arc::as_ref).collect();
+    let state = runs.state(found)?;
+    let results = runs.results(&state)?;
+    let results = results.iter().collect();
     Ok(Some(json_response(200, &Answer::ended(&state.summary, results))))
 }
 
 /// Returns the answer for a run that was accepted and is not waited for.
-pub(super) fn accepted_run(found: &Found, root: &str) -> Reply {
-    with_run_headers(Reply::Now(accepted(found)), root, found.id())
+pub(super) fn accepted_run(found: &RunSummary, root: &str) -> Reply {
+    with_run_headers(Reply::Now(accepted(found)), root, found.id)
 }
 
-fn accepted(found: &Found) -> Response {
-    let queue_position = match found {
-        Found::Live(_) => None,
-        Found::Stored(summary) => summary.queue_position,
-    };
-    json_response(200, &Answer { queue_position, ..Answer::begun(found.id(), found.status()) })
+fn accepted(found: &RunSummary) -> Response {
+    let RunSummary { id, status, queue_position, .. } = *found;
+    json_response(200, &Answer { queue_position, ..Answer::begun(id, status) })
 }
 
 /// The query parameters of a deletion.
@@ -244,7 +240,7 @@ pub fn stop_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     if !api.runs.stop(id, account, &call.origin()?)? {
         return Err(Refusal::no_such("run"));
     }
-    let summary = api.runs.reader.state(&api.find(call)?)?.summary;
+    let summary = api.runs.state(api.find(call)?)?.summary;
     Ok(ok_json(&summary))
 }
 
@@ -296,7 +292,7 @@ pub struct StreamParameters {
 pub fn stream_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     let StreamParameters { after } = request::query(call.request)?;
-    let id = found.id();
+    let id = found.id;
     Ok(with_run_headers(
         stream(api, call.caller()?, found, after.unwrap_or(0), call.request_id),
         &api.root,
@@ -305,7 +301,7 @@ pub fn stream_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
 }
 
 /// Returns the stream of `found` for `caller`, without the results up to `after`.
-fn stream(api: &Arc<Api>, caller: &Caller, found: Found, after: u32, request_id: &RequestId) -> Reply {
+fn stream(api: &Arc<Api>, caller: &Caller, found: RunSummary, after: u32, request_id: &RequestId) -> Reply {
     let accounts = Arc::clone(&api.accounts);
     let permission = caller.key.map(|key| Permission {
         holds: Box::new(move || accounts.may_still_read(&key, KEY_CACHE_AGE)),
@@ -314,7 +310,7 @@ fn stream(api: &Arc<Api>, caller: &Caller, found: Found, after: u32, request_id:
         message: "the API key is no longer valid",
     });
     let stream = Stream {
-        follower: api.runs.reader.follow(found, after),
+        follower: api.runs.follow(found, after),
         ceiling: api.config.stream_timeout,
         keep_alive: api.config.keep_alive,
         request_id: request_id.clone(),

@@ -202,7 +202,7 @@ pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal
     let watch = api.find_watch(call)?;
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
     let filter = ListFilter { watch: Some(watch.id), before: cursor, ..ListFilter::default() };
-    let page = api.runs.reader.page(watch.account, &filter, limit)?;
+    let page = api.runs.page(watch.account, &filter, limit)?;
     Ok(page_of_runs(api, call, page, limit))
 }
 

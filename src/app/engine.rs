@@ -17,8 +17,7 @@ use crate::modules::keys::OperatorKeys;
 use crate::modules::near::did_you_mean;
 use crate::modules::probe::{Browsers, NoBrowser, Prober};
 use crate::net::{BrowserConfig, HttpProber, NetConfig, RealBrowsers};
-use crate::runs::context::Limits;
-use crate::runs::service::{RunHooks, Runs, RunsConfig};
+use crate::runs::service::{Limits, RunHooks, Runs, RunsConfig};
 use crate::sandbox::{Sandbox, SandboxOptions};
 use crate::store::Store;
 

@@ -25,7 +25,7 @@ use crate::runs::family::plan::NextSearch;
 use crate::runs::live::LiveRun;
 use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
-use crate::runs::service::{Found, RunHooks, Runs, StartError, StartRequest, StartResult};
+use crate::runs::service::{RunHooks, Runs, StartError, StartRequest, StartResult};
 use crate::store::{self, Store};
 
 /// The interval at which a search looks for Ctrl-C.
@@ -163,7 +163,9 @@ impl<'r> LocalSearches<'r> {
         let (account, origin) = (self.account, Origin::CLI);
         let started = StartRequest { account, search, cause, charge, idempotency: None, origin };
         match self.engine.runs.start(started) {
-            Ok(StartResult::Started(Found::Live(run))) => Ok(run),
+            Ok(StartResult::Started(run)) => {
+                self.engine.runs.live(run.id).ok_or_else(|| Failure::failed("cannot start the search"))
+            }
             Err(StartError::Choice(error)) => Err(Failure::usage(error)),
             Err(StartError::NoBrowser) => Err(browser_error(&self.engine)),
             Ok(_) | Err(_) => Err(Failure::failed("cannot start the search")),
@@ -186,7 +188,7 @@ impl<'r> LocalSearches<'r> {
         let (mut known, limit) = (HashSet::new(), order.as_ref().map_or(0, |order| order.max_searches));
         while !self.stop.is_set() && known.len() < usize::from(limit) {
             // One at a time: the leads of one level come before those of the next one.
-            let Some(next) = runs.families.next(&records, &known).into_iter().next() else { break };
+            let Some(next) = runs.next_searches(&records, &known).into_iter().next() else { break };
             known.insert(next.member.lead);
             sink(SearchEvent::Child(&next))?;
             let (root, to) = (records[0].summary.search_type, next.query.search_type());
@@ -240,7 +242,7 @@ impl<'r> LocalSearches<'r> {
 
 /// Returns the error for a premium search without a browser: none is configured, or none answers.
 fn browser_error(engine: &Engine) -> Failure {
-    match engine.runs.browsing().sessions() {
+    match engine.runs.browsers.sessions() {
         0 => Failure::usage("no browser is configured: a premium search needs one (--browser auto)"),
         _ => Failure::failed("the configured browser does not answer: a premium search needs one"),
     }

@@ -1,55 +1,33 @@
 //! The threads that the system lets this process start.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc;
+use std::thread;
 
 /// The stack of a thread that only waits.
 const SMALL_STACK_BYTES: usize = 64 * 1024;
 
-/// Threads that wait until this value is dropped. Others can be started in their place afterwards.
+/// Returns how many more threads with such a stack can be started, up to `most`.
 ///
 /// They are started, since no single limit says how many can be: a user's processes (`ulimit -u`), a control group's
 /// and the whole system's tasks, and memory all count.
-pub struct Reserve {
-    is_over: Arc<AtomicBool>,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl Reserve {
-    /// Starts `most` threads with such a stack, or as many as can be started.
-    pub fn start(most: usize, stack_bytes: usize) -> Self {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let start = |_| {
-            let is_over = Arc::clone(&is_over);
-            let wait = move || {
-                while !is_over.load(Ordering::Acquire) {
-                    thread::park();
-                }
-            };
-            thread::Builder::new().stack_size(stack_bytes).spawn(wait).ok()
+pub fn startable(most: usize, stack_bytes: usize) -> usize {
+    let start = |_| {
+        let (end, ended) = mpsc::channel::<()>();
+        let wait = move || {
+            let _ = ended.recv();
         };
-        let threads = (0..most).map_while(start).collect();
-        Self { is_over, threads }
+        Some((end, thread::Builder::new().stack_size(stack_bytes).spawn(wait).ok()?))
+    };
+    let started: Vec<_> = (0..most).map_while(start).collect();
+    let count = started.len();
+    // One after the other: threads that end together wait for each other to free their stacks.
+    for (end, waiting) in started {
+        drop(end);
+        // It does not panic.
+        let _ = waiting.join();
     }
-
-    /// Returns the number of threads that were started.
-    pub fn count(&self) -> usize {
-        self.threads.len()
-    }
-}
-
-impl Drop for Reserve {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Release);
-        // One after the other: threads that end together wait for each other to free their stacks.
-        for waiting in self.threads.drain(..) {
-            waiting.thread().unpark();
-            // It does not panic.
-            let _ = waiting.join();
-        }
-    }
+    count
 }
 
 /// Checks that so many more threads can be started.
@@ -57,7 +35,7 @@ impl Drop for Reserve {
 /// # Errors
 /// When fewer can be: the message names the limits.
 pub fn require(needed: usize) -> io::Result<()> {
-    let startable = Reserve::start(needed, SMALL_STACK_BYTES).count();
+    let startable = startable(needed, SMALL_STACK_BYTES);
     if startable >= needed {
         return Ok(());
     }

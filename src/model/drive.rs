@@ -209,8 +209,6 @@ pub enum Notification {
     },
     /// A run was stopped by its owner. Its driver learns the time when it saves.
     Stopped(RunId),
-    /// The owner of a run has changed what is noted about it or its results.
-    Annotated(RunId),
     /// A run was deleted by its owner, or is being deleted with its account.
     Deleted(RunId),
     /// An instance released runs, which can be taken over.

@@ -152,10 +152,10 @@ pub fn write_batch(
         |last: Option<&BatchRow>| store.batch_rows(batch.id, last.map_or(0, |last| last.position), PAGE);
     each_item(PAGE, rows, |row| {
         let found = match row.run() {
-            Some(run) => runs.reader.find(run.id, batch.account)?,
+            Some(run) => runs.find(run.id, batch.account)?,
             None => None,
         };
-        let record = found.map(|found| runs.reader.record(&found)).transpose()?;
+        let record = found.map(|found| runs.record(found)).transpose()?;
         let Search { search_type, query, .. } = &row.search;
         let (row, status, run) = (row.position, row.status(), record.as_ref());
         let search = BatchSearchReport { row, search_type: *search_type, query, status, run };

@@ -52,10 +52,11 @@ use utoipa::ToSchema;
 use crate::base::storage::StorageError;
 use crate::base::text::{json, write_json};
 use crate::base::words::words;
+use crate::model::run::RunSummary;
 use crate::modules::catalog::Catalog;
 use crate::runs::graph::Graph;
 use crate::runs::record::RunRecord;
-use crate::runs::service::{Found, Reader};
+use crate::runs::service::Runs;
 use graph::{About, GraphMl, stix};
 
 words! {
@@ -137,11 +138,11 @@ impl Format {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn read(self, reader: &Reader, found: &Found) -> Result<RunRecord, StorageError> {
+    pub fn read(self, runs: &Runs, run: RunSummary) -> Result<RunRecord, StorageError> {
         match self {
-            Self::Json => reader.record_with_follow(found),
-            Self::Html | Self::Pdf => reader.record_with_thumbnails(found),
-            _ => reader.record(found),
+            Self::Json => runs.record_with_follow(run),
+            Self::Html | Self::Pdf => runs.record_with_thumbnails(run),
+            _ => runs.record(run),
         }
     }
 

@@ -7,15 +7,15 @@ use std::time::Instant;
 
 use log::{error, log, warn};
 
-use super::context::RunContext;
 use super::drivers::Slot;
 use super::family::advance::advance;
 use super::live::{LiveRun, Stopped};
-use super::service::Runs;
+use super::service::{Runs, RunsConfig};
 use super::{driver, ending};
-use crate::base::ids::RunId;
+use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
-use crate::model::drive::{Claim, Notification, Resumable};
+use crate::model::audit::Origin;
+use crate::model::drive::{Claim, Notification, Resumable, Subscriber as _};
 use crate::model::run::ModuleReport;
 use crate::modules::reason::Reason;
 
@@ -27,8 +27,8 @@ const TAKE_OVER_RUNS: usize = 16;
 impl Runs {
     /// Reads the length of the queue from the store, and takes over as many runs as there are free drivers.
     pub(super) fn dispatch(self: &Arc<Self>) {
-        let drivers = &self.context.drivers;
-        match self.context.store.queue_length(self.context.simulated, None) {
+        let drivers = &self.drivers;
+        match self.store.queue_length(self.config.simulated, None) {
             Ok(length) => {
                 drivers.store_answers(Instant::now());
                 let mut queue = drivers.queue();
@@ -60,14 +60,14 @@ impl Runs {
         }
     }
 
-    fn drive(&self, _slot: Slot, first: Arc<LiveRun>) {
+    fn drive(self: &Arc<Self>, _slot: Slot, first: Arc<LiveRun>) {
         let mut next = Some(first);
         while let Some(run) = next {
-            driver::drive(&self.context, &run);
+            driver::drive(self, &run);
             self.follow_leads(&run);
             if run.opening().batch.is_some() {
                 // The next run of a batch can start.
-                self.context.drivers.wake_maintenance();
+                self.drivers.wake_maintenance();
             }
             drop(run);
             next = self.claim_next();
@@ -79,13 +79,13 @@ impl Runs {
         let summary = run.summary();
         if summary.follow.is_some() && run.is_stored() {
             let root = summary.family.map_or(summary.id, |place| place.root);
-            advance(&self.context, root, summary.account, Some(summary.id));
+            advance(self, root, summary.account, Some(summary.id));
         }
     }
 
     fn claim_next(&self) -> Option<Arc<LiveRun>> {
         loop {
-            let queue = self.context.drivers.queue();
+            let queue = self.drivers.queue();
             // Interrupted runs are looked for if no driver was free in the last periodic search.
             if queue.waiting == 0 && !queue.looks_for_expired {
                 return None;
@@ -99,25 +99,25 @@ impl Runs {
     }
 
     fn note_taken(&self) {
-        let mut queue = self.context.drivers.queue();
+        let mut queue = self.drivers.queue();
         queue.waiting = queue.waiting.saturating_sub(1);
     }
 
     /// Takes over at most `limit` runs without a driver. Returns their number, and those that this process has no later
     /// copy of. Returns `None` if the store does not answer or the process shuts down.
     fn claim(&self, limit: usize) -> Option<(usize, Vec<Arc<LiveRun>>)> {
-        if self.context.drivers.is_shutting_down() {
+        if self.drivers.is_shutting_down() {
             return None;
         }
         if limit == 0 {
             return Some((0, Vec::new()));
         }
-        let expired = self.context.drivers.take_look(Instant::now());
-        let driven = if expired { self.registry.driven() } else { Vec::new() };
+        let expired = self.drivers.take_look(Instant::now());
+        let driven = if expired { self.driven() } else { Vec::new() };
         let driven: Vec<_> = driven.iter().map(|run| run.id()).collect();
         match self.take_over(&driven, expired, None, limit) {
             Ok(runs) => {
-                let (drivers, taken) = (&self.context.drivers, runs.len());
+                let (drivers, taken) = (&self.drivers, runs.len());
                 drivers.store_answers(Instant::now());
                 if taken < limit {
                     drivers.queue().waiting = 0;
@@ -126,7 +126,7 @@ impl Runs {
                     drivers.queue().looks_for_expired = true;
                 }
                 let runs = runs.into_iter().filter_map(|run| self.resume(run)).collect();
-                if taken > 0 && self.context.drivers.is_shutting_down() {
+                if taken > 0 && self.drivers.is_shutting_down() {
                     // The runs may have been taken after all leases were released.
                     self.release_leases();
                 }
@@ -146,33 +146,56 @@ impl Runs {
         only: Option<RunId>,
         limit: usize,
     ) -> Result<Vec<Resumable>, StorageError> {
-        let RunContext { instance: owner, simulated, limits, .. } = &*self.context;
-        let (owner, simulated, holds) = (*owner, *simulated, limits.lease);
-        self.context.store.take_over(&Claim { owner, simulated, except, expired, only, holds, limit })
+        let RunsConfig { simulated, limits, .. } = self.config;
+        let (owner, holds) = (self.instance, limits.lease);
+        self.store.take_over(&Claim { owner, simulated, except, expired, only, holds, limit })
     }
 
     fn note_store_away(&self, error: &StorageError) {
-        if !std::mem::replace(&mut self.context.drivers.queue().is_store_away, true) {
+        if !std::mem::replace(&mut self.drivers.queue().is_store_away, true) {
             log!(error.log_level(), "cannot look for runs without a driver: {error}");
         }
     }
 
     fn resume(&self, from: Resumable) -> Option<Arc<LiveRun>> {
-        if let Some(before) = self.registry.live(from.summary.id) {
+        if let Some(before) = self.live(from.summary.id) {
             // This is, for example, a run that has ended but whose end could not be stored. The store refuses further
             // writes of its driver.
             before.lose();
         }
         if from.lease.epoch == 0 {
             self.note_taken();
-            let waited = self.context.clock.now().duration_since(from.summary.created_at);
-            self.context.figures.queue_durations.note(waited.try_into().unwrap_or_default());
+            let waited = self.clock.now().duration_since(from.summary.created_at);
+            self.figures.queue_durations.note(waited.try_into().unwrap_or_default());
         } else {
-            self.context.figures.taken_over.one();
+            self.figures.taken_over.one();
         }
-        let changes = self.registry.changes(from.summary.id);
+        let changes = self.changes_of(from.summary.id);
         let run = Arc::new(LiveRun::resume(from, changes));
-        self.registry.insert(&run).then_some(run)
+        self.insert(&run).then_some(run)
+    }
+
+    /// Stops a run, and the runs below it if it is the root of a family. A run that is driven ends a moment later, by
+    /// whichever instance drives it. A run that waits ends at once. Does nothing to runs that have ended. Returns `false`
+    /// if the run is unknown, deleted or of another account.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn stop(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
+        let Some(stopped) = self.store.stop(id, account, self.clock.now(), by)? else {
+            return Ok(false);
+        };
+        for run in stopped {
+            match self.live(run.id) {
+                Some(live) => live.end_early(run.at),
+                None if run.waits => self.end_waiting(run.id)?,
+                // The driver is on another instance, which was notified.
+                None => {}
+            }
+        }
+        // The following of leads ends if no run of the family is running.
+        advance(self, id, account, None);
+        Ok(true)
     }
 
     /// Ends a run that was stopped while it waited for its first driver. The end is stored with a single try: if that
@@ -181,8 +204,7 @@ impl Runs {
     /// # Errors
     /// Returns an error if the store fails.
     pub(super) fn end_waiting(&self, run: RunId) -> Result<(), StorageError> {
-        let context = &self.context;
-        let catalog = context.catalog.get();
+        let catalog = self.catalog.get();
         for from in self.take_over(&[], false, Some(run), 1)? {
             self.note_taken();
             let left = from.modules.iter().map(|id| {
@@ -192,15 +214,15 @@ impl Runs {
             let (reports, run) = (left.collect::<Vec<_>>(), LiveRun::resume(from, Arc::default()));
             let mut last = run.unchanged();
             reports.into_iter().for_each(|report| last.add_report(report));
-            ending::store_once(context, &run, &mut last, &ending::stopped(context))?;
-            self.registry.notify(Notification::Changed { run: run.id(), epoch: run.lease().epoch });
+            ending::store_once(self, &run, &mut last, &ending::stopped(self))?;
+            self.notify(Notification::Changed { run: run.id(), epoch: run.lease().epoch });
         }
         Ok(())
     }
 
     /// Releases the leases of all runs that this process drives, so that any instance may take them over.
     pub(super) fn release_leases(&self) {
-        if let Err(error) = self.context.store.release(self.context.instance) {
+        if let Err(error) = self.store.release(self.instance) {
             warn!("cannot release the leases, which will expire: {error}");
         }
     }

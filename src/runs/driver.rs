@@ -22,11 +22,11 @@ use std::time::{Duration, Instant};
 
 use log::{error, info};
 
-use super::context::RunContext;
 use super::ending;
 use super::live::{LiveRun, Stopped};
 use super::pictures::avatar::Avatar;
 use super::scheduler::Group;
+use super::service::Runs;
 use crate::model::drive::Ending;
 
 use crate::modules::query::Query;
@@ -41,21 +41,21 @@ const MOST_TAKE_OVERS: u64 = 64;
 type Failure = (&'static str, &'static str);
 
 /// Drives a run until it ends or is stopped. A panic ends it as failed.
-pub(super) fn drive(context: &Arc<RunContext>, run: &Arc<LiveRun>) {
-    context.driving.fetch_add(1, Ordering::Relaxed);
-    let driven = catch_unwind(AssertUnwindSafe(|| drive_to_its_end(context, run)));
+pub(super) fn drive(runs: &Arc<Runs>, run: &Arc<LiveRun>) {
+    runs.driving.fetch_add(1, Ordering::Relaxed);
+    let driven = catch_unwind(AssertUnwindSafe(|| drive_to_its_end(runs, run)));
     let driven = driven.unwrap_or_else(|_| {
         error!("run {}: its driver panicked", run.id());
         Err(("internal_error", "the search broke"))
     });
     if let Err((code, message)) = driven {
-        ending::store(context, run, run.unchanged(), ending::failed(context, code, message));
+        ending::store(runs, run, run.unchanged(), ending::failed(runs, code, message));
     }
-    context.driving.fetch_sub(1, Ordering::Relaxed);
+    runs.driving.fetch_sub(1, Ordering::Relaxed);
 }
 
 /// Returns the query of a run, unless it must not be searched any more.
-fn query_of(context: &RunContext, run: &LiveRun) -> Result<Query, Failure> {
+fn query_of(runs: &Runs, run: &LiveRun) -> Result<Query, Failure> {
     if run.lease().epoch > MOST_TAKE_OVERS {
         error!(
             "run {}: abandoned after {MOST_TAKE_OVERS} take-overs, since it may crash the processes that drive it",
@@ -66,23 +66,23 @@ fn query_of(context: &RunContext, run: &LiveRun) -> Result<Query, Failure> {
     // The query was valid for the version of this program that accepted it.
     let query = Query::parse(run.opening().search_type, &run.opening().query)
         .map_err(|_| ("internal_error", "this version of the program cannot resume the search"))?;
-    match context.suppression.get().holds(&query) {
+    match runs.suppression.get().holds(&query) {
         true => Err(("suppressed", "the query is suppressed now")),
         false => Ok(query),
     }
 }
 
-fn drive_to_its_end(context: &Arc<RunContext>, run: &Arc<LiveRun>) -> Result<(), Failure> {
-    let query = Arc::new(query_of(context, run)?);
-    let mut driver = Driver::new(context, run, Arc::clone(&query));
-    let (catalog, reports) = (context.catalog.get(), run.reports());
+fn drive_to_its_end(runs: &Arc<Runs>, run: &Arc<LiveRun>) -> Result<(), Failure> {
+    let query = Arc::new(query_of(runs, run)?);
+    let mut driver = Driver::new(runs, run, Arc::clone(&query));
+    let (catalog, reports) = (runs.catalog.get(), run.reports());
     let done: HashSet<&str> = reports.iter().map(|report| report.module.as_str()).collect();
     let mut round = Vec::new();
     for id in run.modules().iter().filter(|id| !done.contains(id.as_str())) {
         match catalog.get(id) {
             Some(module) => {
                 let (module, query) = (Arc::clone(module), Arc::clone(&query));
-                round.push(Asked { module, query, lookup: None });
+                round.push(Asked::new(module, query, None));
             }
             None => driver.recorder.note_gone(id),
         }
@@ -95,7 +95,6 @@ fn drive_to_its_end(context: &Arc<RunContext>, run: &Arc<LiveRun>) -> Result<(),
         if driver.is_finished() && !driver.look_up_next() {
             break;
         }
-        driver.set_end_of_pictures();
         driver.receive();
         driver.give_up();
         driver.save_if_due();
@@ -145,35 +144,14 @@ enum Message {
     Ended { place: usize, answer: Answer },
     /// A picture was fetched, or is given up.
     Picture { result: u32, avatar: Option<Avatar> },
-    /// A host with an open circuit is tried, or the run was stopped.
+    /// The check with that place has begun. It may be a trial of a host with an open circuit.
+    Begun { place: usize, trial: Option<String> },
+    /// The run was stopped, or is to be saved.
     Other,
 }
 
-/// The pictures that the results of a run name.
-#[derive(Default)]
-struct Pictures {
-    /// The number of pictures that wait or are being fetched.
-    open: usize,
-    /// The results whose pictures were fetched or tried.
-    known: HashSet<u32>,
-    /// The moment at which the pictures that are missing are given up. It is known when the checks have ended.
-    end: Option<Instant>,
-}
-
-impl Pictures {
-    /// Returns whether no picture is waited for.
-    fn are_over(&self) -> bool {
-        self.open == 0 || self.end.is_some_and(|end| Instant::now() >= end)
-    }
-
-    /// Returns the moment at which the pictures are given up, if that matters.
-    fn due(&self) -> Option<Instant> {
-        self.end.filter(|_| !self.are_over())
-    }
-}
-
 struct Driver<'a> {
-    context: &'a Arc<RunContext>,
+    runs: &'a Arc<Runs>,
     run: &'a Arc<LiveRun>,
     query: Arc<Query>,
     limit: TimeLimit,
@@ -185,12 +163,17 @@ struct Driver<'a> {
     open: HashMap<usize, Asked>,
     /// The number of checks so far, which is the place of the next one.
     places: usize,
-    pictures: Pictures,
+    /// The number of pictures that wait or are being fetched.
+    pictures: usize,
+    /// The results whose pictures were fetched or tried.
+    pictured: HashSet<u32>,
+    /// When the last check ended.
+    checks_end: Instant,
     recorder: Recorder<'a>,
 }
 
 impl<'a> Driver<'a> {
-    fn new(context: &'a Arc<RunContext>, run: &'a Arc<LiveRun>, query: Arc<Query>) -> Self {
+    fn new(runs: &'a Arc<Runs>, run: &'a Arc<LiveRun>, query: Arc<Query>) -> Self {
         let (sender, receiver) = channel();
         let stop = sender.clone();
         // A driver that has ended needs no wake-up.
@@ -198,17 +181,19 @@ impl<'a> Driver<'a> {
         let opening = run.opening();
         let is_of_batch = opening.batch.is_some();
         let mut driver = Self {
-            context,
+            runs,
             run,
             query,
-            limit: TimeLimit::of(run, context.limits.run_timeout),
+            limit: TimeLimit::of(run, runs.config.limits.run_timeout),
             sender,
             receiver,
-            group: context.scheduler.join(Some(opening.account), is_of_batch, !opening.options.named),
+            group: runs.scheduler.join(Some(opening.account), is_of_batch, !opening.options.named),
             open: HashMap::new(),
             places: 0,
-            pictures: Pictures::default(),
-            recorder: Recorder::new(context, run),
+            pictures: 0,
+            pictured: HashSet::new(),
+            checks_end: Instant::now(),
+            recorder: Recorder::new(runs, run),
         };
         run.snapshot().1.iter().for_each(|result| driver.fetch_picture(result));
         driver
@@ -216,7 +201,7 @@ impl<'a> Driver<'a> {
 
     /// Returns whether nothing more is collected, unless accounts are looked up.
     fn is_idle(&self) -> bool {
-        self.open.is_empty() && self.pictures.are_over()
+        self.open.is_empty() && self.pictures_end().is_none_or(|end| Instant::now() >= end)
     }
 
     /// Returns whether the run may end. What leads to look-ups and searches must be stored before, and pictures belong to
@@ -238,9 +223,9 @@ impl<'a> Driver<'a> {
         }
         // An interrupted round is continued before another one is planned.
         let as_of = self.recorder.newest;
-        let mut round = lookups::unfinished(self.context, self.recorder.lookups());
+        let mut round = lookups::unfinished(self.runs, self.recorder.lookups());
         if round.is_empty() {
-            round = lookups::plan(self.context, self.run, self.recorder.lookups(), as_of);
+            round = lookups::plan(self.runs, self.run, self.recorder.lookups(), as_of);
             if !round.is_empty() {
                 self.save();
             }
@@ -256,7 +241,7 @@ impl<'a> Driver<'a> {
             return;
         }
         let now = Instant::now();
-        let due = [self.checks_due(), self.pictures.due()].into_iter().flatten();
+        let due = [self.checks_due(), self.pictures_end().filter(|end| *end > now)].into_iter().flatten();
         let until = due.fold(self.recorder.due(self.is_idle(), now), Instant::min);
         match self.receiver.recv_timeout(until.saturating_duration_since(now)) {
             Ok(message) => self.take(message),
@@ -272,13 +257,19 @@ impl<'a> Driver<'a> {
             Message::Ended { place, answer } => {
                 // A check that was given up before is not open.
                 if let Some(asked) = self.open.remove(&place) {
+                    self.checks_end = Instant::now();
                     self.recorder.take(&asked, answer);
                 }
             }
             Message::Picture { result, avatar } => {
-                self.pictures.open -= 1;
+                self.pictures -= 1;
                 if let Some(avatar) = avatar {
                     self.recorder.add_avatar(result, &avatar);
+                }
+            }
+            Message::Begun { place, trial } => {
+                if let Some(asked) = self.open.get_mut(&place) {
+                    asked.begun = Some((Instant::now(), trial));
                 }
             }
             Message::Other => {}
@@ -304,23 +295,24 @@ impl<'a> Driver<'a> {
 
     /// Returns whether what must be stored before the end can no longer be stored. The run then ends as failed.
     fn store_refuses(&self) -> bool {
-        let patience = if self.open.is_empty() { self.context.limits.store_patience } else { Duration::MAX };
+        let patience =
+            if self.open.is_empty() { self.runs.config.limits.store_patience } else { Duration::MAX };
         !self.recorder.is_empty() && !self.is_finished() && self.recorder.retry.is_hopeless(patience)
     }
 
     fn finish(self) {
         let has_failed = self.store_refuses();
         let ending = if has_failed {
-            ending::not_stored(self.context)
+            ending::not_stored(self.runs)
         } else if let Some(message) = self.recorder.failure() {
             match self.run.stopped_at() {
-                Some(_) => ending::stopped(self.context),
-                None => ending::failed(self.context, "no_conclusion", message),
+                Some(_) => ending::stopped(self.runs),
+                None => ending::failed(self.runs, "no_conclusion", message),
             }
         } else {
-            lookups::start_children(self.context, self.run);
-            Ending { error: None, completed_at: self.context.clock.now() }
+            lookups::start_children(self.runs, self.run);
+            Ending { error: None, completed_at: self.runs.clock.now() }
         };
-        ending::store(self.context, self.run, self.recorder.into_last(has_failed), ending);
+        ending::store(self.runs, self.run, self.recorder.into_last(has_failed), ending);
     }
 }

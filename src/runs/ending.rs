@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use log::log;
 
-use super::context::RunContext;
 use super::live::LiveRun;
+use super::service::Runs;
 use crate::base::storage::StorageError;
 use crate::model::drive::{Delta, Ending, Write};
 use crate::model::run::RunError;
@@ -49,33 +49,33 @@ impl Retry {
 }
 
 /// Creates the ending of a failed run.
-pub(super) fn failed(context: &RunContext, code: &str, message: &str) -> Ending {
+pub(super) fn failed(runs: &Runs, code: &str, message: &str) -> Ending {
     let error = RunError { code: code.to_owned(), message: message.to_owned() };
-    Ending { error: Some(error), completed_at: context.clock.now() }
+    Ending { error: Some(error), completed_at: runs.clock.now() }
 }
 
 /// Creates the ending of a run that its owner stopped before a module came to a conclusion.
-pub(super) fn stopped(context: &RunContext) -> Ending {
-    failed(context, "stopped", "the search was stopped before any module came to a conclusion")
+pub(super) fn stopped(runs: &Runs) -> Ending {
+    failed(runs, "stopped", "the search was stopped before any module came to a conclusion")
 }
 
 /// Creates the ending of a run whose results could not be stored.
-pub(super) fn not_stored(context: &RunContext) -> Ending {
-    failed(context, "store_failed", "the results could not be stored")
+pub(super) fn not_stored(runs: &Runs) -> Ending {
+    failed(runs, "store_failed", "the results could not be stored")
 }
 
 /// Stores the last delta and the ending, then notifies the readers. While the store is unavailable, the write is repeated, so that no
 /// other process treats the ended run as an interrupted one. After `store_patience`, readers are notified of the
 /// failure. If the process ends before the store is available again, another one takes the run over.
-pub(super) fn store(context: &RunContext, run: &LiveRun, mut last: Delta, mut ending: Ending) {
+pub(super) fn store(runs: &Runs, run: &LiveRun, mut last: Delta, mut ending: Ending) {
     let mut retry = Retry::default();
     loop {
-        match store_once(context, run, &mut last, &ending) {
+        match store_once(runs, run, &mut last, &ending) {
             Ok(()) => return,
             Err(error) => retry.again(run, &error),
         }
-        if retry.is_hopeless(context.limits.store_patience) && run.ended_at().is_none() {
-            ending = not_stored(context);
+        if retry.is_hopeless(runs.config.limits.store_patience) && run.ended_at().is_none() {
+            ending = not_stored(runs);
             run.end(last.clone(), ending.clone(), false);
         }
         if run.stopped().is_some() {
@@ -88,20 +88,20 @@ pub(super) fn store(context: &RunContext, run: &LiveRun, mut last: Delta, mut en
 /// Stores the ending with a single try. If the write fails, the lease expires, and the instance that takes the run
 /// over tries again.
 pub(super) fn store_once(
-    context: &RunContext,
+    runs: &Runs,
     run: &LiveRun,
     last: &mut Delta,
     ending: &Ending,
 ) -> Result<(), StorageError> {
     last.revision += 1;
     let credits = run.summary().credits_charged;
-    match context.store.finish(run.id(), run.lease(), last, ending)? {
+    match runs.store.finish(run.id(), run.lease(), last, ending)? {
         Write::Done | Write::Stopped(_) => {
             match ending.error {
-                Some(_) => context.figures.note_failure(credits),
-                None => context.figures.completed.one(),
+                Some(_) => runs.figures.note_failure(credits),
+                None => runs.figures.completed.one(),
             }
-            context.figures.run_durations.note(run.driven_for());
+            runs.figures.run_durations.note(run.driven_for());
             run.end(std::mem::take(last), ending.clone(), true);
         }
         Write::LeaseLost => run.lose(),

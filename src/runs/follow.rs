@@ -16,8 +16,9 @@ use log::warn;
 use super::event::{
     DoneData, ErrorData, Frame, KEEP_ALIVE, ProgressData, ReconnectData, RunData, family_frames, frame,
 };
-use super::live::{Step, Stopped};
-use super::registry::{POLL_EVERY, Read, Registry};
+use super::live::{Read, Step, Stopped};
+use super::registry::POLL_EVERY;
+use super::service::Runs;
 use super::waiting::Changes;
 use crate::base::cache::Computed;
 use crate::base::ids::RequestId;
@@ -50,7 +51,7 @@ pub enum Next {
 
 /// A reader that follows a run from its first result, or from a given one, to its `done` frame.
 pub struct Follower {
-    registry: Arc<Registry>,
+    runs: Arc<Runs>,
     summary: RunSummary,
     /// The id up to which results are left out, even if they change.
     left_out: u32,
@@ -62,10 +63,10 @@ pub struct Follower {
 }
 
 impl Follower {
-    pub(super) fn new(registry: Arc<Registry>, summary: RunSummary, at: Position, left_out: u32) -> Self {
-        registry.start_polling();
-        let changes = registry.changes(summary.id);
-        Self { registry, summary, left_out, at, is_done: false, changes, silent_since: None }
+    pub(super) fn new(runs: Arc<Runs>, summary: RunSummary, at: Position, left_out: u32) -> Self {
+        runs.start_polling();
+        let changes = runs.changes_of(summary.id);
+        Self { runs, summary, left_out, at, is_done: false, changes, silent_since: None }
     }
 
     /// Returns the run as it was when its reader began.
@@ -89,7 +90,7 @@ impl Follower {
         while !self.is_done {
             // It is read before the run, which may change meanwhile. That this process begins to drive it is a change.
             let seen = self.changes.last();
-            let live = self.registry.live(self.summary.id).filter(|run| run.serves(self.at));
+            let live = self.runs.live(self.summary.id).filter(|run| run.serves(self.at));
             let read = match live {
                 Some(run) => run.after(self.at, self.left_out).map(|step| Read::Step(step.into())),
                 None => Some(self.read(seen, until)?),
@@ -107,7 +108,7 @@ impl Follower {
                 Some(Read::Failed) => wake_at = until.min(Instant::now() + POLL_EVERY),
                 Some(Read::Step(_)) | None => {}
             }
-            if self.registry.context.drivers.is_shutting_down() {
+            if self.runs.drivers.is_shutting_down() {
                 return Ok(Next::Stopped(Stopped::Shutdown));
             }
             if !self.changes.wait(seen, wake_at) && Instant::now() >= until {
@@ -120,11 +121,11 @@ impl Follower {
     /// Reads from the store what was not read, or returns the same read of another reader. Returns [`Read::Failed`] while
     /// the store is unavailable for a short time.
     fn read(&mut self, seen: u64, until: Instant) -> Result<Read, StorageError> {
-        let Registry { context, reads, .. } = &*self.registry;
+        let Runs { store, reads, .. } = &*self.runs;
         let (run, at, left_out) = (&self.summary, self.at, self.left_out);
         let mut failed = None;
         let read = reads.get_or_compute(&(run.id, at, left_out, seen), until, || {
-            let (value, ttl, weight) = match read(&context.store, run, at, left_out) {
+            let (value, ttl, weight) = match read(store, run, at, left_out) {
                 Ok(Some(step)) => {
                     let weight = step.frames.iter().map(|frame| frame.len()).sum();
                     (Read::Step(step.into()), POLL_EVERY, weight)

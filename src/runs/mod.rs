@@ -19,8 +19,6 @@
 //! | [`people`] | the accounts of runs, grouped by who they probably belong to |
 //! | [`pictures`] | profile pictures: decoding, hashes, thumbnails |
 //! | [`figures`] | the totals of this process |
-//! | [`browsing`] | the browsers, which check pages and print them |
-//! | [`context`] | what all drivers share |
 //! | [`driver`] | the thread that takes a run from start to end |
 //! | `ending` | storing the end of a run |
 //! | [`proof`] | proofs of a catalogue: known names hit, made-up names miss |
@@ -29,17 +27,16 @@
 //! | `drivers` | the limit on driver threads, the last known state of the queue, and the shutdown |
 //! | `dispatcher` | takes runs from the queue and gives each a driver |
 //! | `starter` | starts a search, or queues it; the modules that searches may ask |
-//! | [`retry`] | asking the modules of a run again that came to no conclusion |
+//! | [`retry`](mod@retry) | asking the modules of a run again that came to no conclusion |
 //! | `reader` | finds, lists and follows runs |
-//! | [`service`] | these parts, put together; requests for searches; the periodic tasks; what owners change about their runs |
+//! | `maintenance` | the periodic tasks, and the shutdown |
+//! | [`service`] | these parts, put together; requests for searches |
 //!
 //! A driver is the only writer of its run: it numbers results and collects the reports of modules, saves them under the next
 //! revision, and only then publishes them. So nothing that a reader has seen is lost, and an id never changes after it was
 //! shown. A result may be shown again with more sources.
 
 pub mod batches;
-pub mod browsing;
-pub mod context;
 pub mod diff;
 mod dispatcher;
 pub mod driver;
@@ -53,6 +50,7 @@ pub mod graph;
 pub mod health;
 pub mod leads;
 pub mod live;
+mod maintenance;
 pub mod people;
 pub mod pictures;
 pub mod proof;

@@ -1,22 +1,23 @@
 //! Proofs of a catalogue. Every module is queried for its known names, which must hit, and for made-up names, which
 //! must miss. On a simulated web it is also queried for names on failing sites, where it must neither hit nor miss.
 //!
-//! Many modules are proven at once, within the limits of hosts. The questions for one module follow each other.
+//! Many modules are proven at once, within the limits of hosts and the rates of modules. The questions for one module follow
+//! each other.
 //!
 //! To add a failure, add its answer to the sandbox and its line to `app::proof`.
 
+use std::collections::{HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use log::error;
 use serde::Serialize;
 
 use super::scheduler::task::{Pace, Task};
-use super::scheduler::{Feedback, Permit, Scheduler, Turn};
+use super::scheduler::{Feedback, Permit, Scheduler, Turn, Work};
 use super::shared_answers::SharedAnswers;
 use crate::base::words::words;
 use crate::modules::checker::Checker;
@@ -25,14 +26,12 @@ use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::query::{Query, SearchType};
 use crate::modules::reason::Reason;
-use crate::modules::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, HostAccess, Terms};
+use crate::modules::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, Terms};
 
 /// The maximum number of known names of one module that are queried.
 const MAX_KNOWN: usize = 5;
 /// The interval at which an interruption is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// The longest time for which a module with a rate waits between two checks.
-const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The settings of a proof.
 pub struct ProofOptions {
@@ -185,99 +184,72 @@ pub struct ModuleProof {
 }
 
 /// Runs all checks of every module. `progress` is called whenever a module is done, with the numbers of modules that are
-/// done and of those that fail. The proofs are returned in the order of the modules. An interrupted proof returns those
-/// that are done.
+/// done and of those that fail. The proofs are returned in the order of the modules. If they are interrupted, those
+/// that are not done are `unfinished`.
 pub fn prove(
     modules: &[Arc<Module>],
     options: &ProofOptions,
     stop: &Stop,
     mut progress: impl FnMut(usize, usize),
 ) -> Vec<ModuleProof> {
-    let workers = [options.jobs.max(1), options.browser_jobs.max(1)];
     let no_answers = SharedAnswers::new(Duration::ZERO);
-    let scheduler = Scheduler::new(workers, options.host_concurrency, Arc::default(), no_answers);
+    let (jobs, pages) = (options.jobs, options.browser_jobs);
+    let scheduler = Scheduler::new(jobs, pages, options.host_concurrency, Arc::default(), no_answers);
     let group = scheduler.join(None, false, true);
     let (sender, receiver) = channel();
-    let (mut proofs, mut tasks) = (Vec::new(), Vec::new());
-    for (place, module) in modules.iter().enumerate() {
-        let mut proof = ModuleProof::new(module);
-        let questions = plan(module, options, &mut proof);
-        let Some(first) = questions.first() else {
-            proofs.push(proof);
-            continue;
-        };
-        let mut task = Task::of(module, &first.query, place);
-        if options.simulated {
+    let ask = |place: usize, question: Question| -> (Task, Work) {
+        let (module, sender, is_real) = (Arc::clone(&modules[place]), sender.clone(), !options.simulated);
+        let mut task = Task::of(&module, &question.query);
+        if !is_real {
             // A simulated web needs no pauses, because its sites are one process.
             (task.sources, task.pace) = (Vec::new(), Pace::default());
         }
-        let pauses = (!options.simulated).then(|| Arc::clone(&scheduler));
-        let (module, sender) = (Arc::clone(module), sender.clone());
-        let mut unfinished = proof.clone();
-        unfinished.note(Verdict::Unfinished, "the proof was stopped".to_owned());
-        proofs.push(unfinished);
+        let scheduler = Arc::clone(&scheduler);
         let work = move |turn: Turn| {
+            let since = Instant::now();
+            let report = turn.map_or_else(
+                |denied| *denied,
+                |permit| {
+                    let report = question.make(&module, &permit, since);
+                    if is_real {
+                        scheduler.pause(&report.pauses);
+                    }
+                    permit.end(Feedback::of(&report), None);
+                    report
+                },
+            );
             // The proof may have been interrupted.
-            let _ = sender.send((place, ask(&module, &questions, turn, proof, pauses.as_deref())));
+            let _ = sender.send((place, question, report, since.elapsed()));
         };
-        tasks.push((task, Box::new(work) as _));
-    }
-    group.add(tasks);
-    // The channel is closed when the last module is done.
-    drop(sender);
-    while !stop.is_set() {
-        let count = |is: fn(Verdict) -> bool| proofs.iter().filter(|proof| is(proof.verdict)).count();
-        progress(count(|verdict| verdict != Verdict::Unfinished), count(Verdict::is_failing));
-        match receiver.recv_timeout(LOOK_EVERY) {
-            Ok((place, proof)) => proofs[place] = proof,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
-    }
-    proofs
-}
-
-/// Asks the questions for a module, one after the other, until further ones are useless. Pauses that hosts ask for are
-/// kept by `pauses`.
-fn ask(
-    module: &Module,
-    questions: &[Question],
-    turn: Turn,
-    mut proof: ModuleProof,
-    pauses: Option<&Scheduler>,
-) -> ModuleProof {
-    let permit = match turn {
-        Ok(permit) => permit,
-        Err(report) => {
-            if let Some(first) = questions.first() {
-                proof.take(module, first, *report, Duration::ZERO);
-            }
-            return proof;
-        }
+        (task, Box::new(work))
     };
-    let mut feedback = Feedback::Neutral;
-    for (number, question) in questions.iter().enumerate() {
-        let now = Instant::now();
-        let begin = if number == 0 { Some(now) } else { permit.reserve(now, now + LONGEST_PAUSE) };
-        thread::sleep(begin.map_or(Duration::ZERO, |at| at.saturating_duration_since(now)));
-        let since = Instant::now();
-        let report = match begin {
-            Some(_) => question.make(module, &permit, since),
-            None => Report::bare(Outcome::Skipped, Reason::DailyLimit),
-        };
-        feedback = Feedback::of(&report);
-        if let Some(scheduler) = pauses {
-            scheduler.pause(&report.pauses);
-        }
-        proof.take(module, question, report, since.elapsed());
-        // A site that blocks the checks is not queried again.
-        let is_shut = matches!(proof.verdict, Verdict::Error | Verdict::Timeout | Verdict::Blocked);
-        if begin.is_none() || is_shut && pauses.is_some() {
+    let mut proofs: Vec<ModuleProof> = modules.iter().map(|module| ModuleProof::new(module)).collect();
+    let plans = modules.iter().zip(&mut proofs).map(|(module, proof)| plan(module, options, proof));
+    let mut plans: Vec<VecDeque<Question>> = plans.map(VecDeque::from).collect();
+    let first = plans.iter_mut().enumerate();
+    let first: Vec<_> = first.filter_map(|(place, plan)| Some((place, plan.pop_front()?))).collect();
+    let mut open: HashSet<usize> = first.iter().map(|(place, _)| *place).collect();
+    group.add(first.into_iter().map(|(place, question)| ask(place, question)).collect());
+    while !stop.is_set() {
+        let failing = proofs.iter().filter(|proof| proof.verdict.is_failing()).count();
+        progress(proofs.len() - open.len(), failing);
+        if open.is_empty() {
             break;
         }
+        let Ok((place, question, report, took)) = receiver.recv_timeout(LOOK_EVERY) else { continue };
+        let proof = &mut proofs[place];
+        proof.take(&modules[place], &question, report, took);
+        // A site that blocks the checks is not queried again.
+        let is_shut = matches!(proof.verdict, Verdict::Error | Verdict::Timeout | Verdict::Blocked);
+        match plans[place].pop_front().filter(|_| options.simulated || !is_shut) {
+            Some(next) => group.add(vec![ask(place, next)]),
+            None => _ = open.remove(&place),
+        }
     }
-    permit.end(feedback, None);
-    proof
+    for place in open {
+        proofs[place].note(Verdict::Unfinished, "the proof was stopped".to_owned());
+    }
+    proofs
 }
 
 /// The expected outcome of a name of the module's `known` list, or one that exists everywhere on the simulated web.

@@ -1,42 +1,57 @@
 //! [`Runs`]: the runs of a process, as other layers use them.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use log::{log, warn};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use uuid::Uuid;
 
-use super::browsing::Browsing;
-pub use super::context::ChargeOf;
-use super::context::{Limits, RunContext};
 use super::drivers::Drivers;
-use super::family::FamilyService;
-use super::family::advance::{advance, advance_idle};
 use super::figures::Figures;
 use super::health::HealthTable;
-pub use super::reader::{Found, Reader};
-use super::registry::Registry;
+use super::live::{LiveRun, Read};
 use super::scheduler::Scheduler;
 use super::shared_answers::SharedAnswers;
 use super::suppression::Suppressed;
+use super::waiting::Changes;
+use crate::base::cache::{Bounds, Cache};
 use crate::base::clock::Clock;
 use crate::base::current::Current;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
-use crate::model::drive::{InstanceId, Notification, Subscriber};
-use crate::model::notes::{Annotation, AnnotationUpdate, RunNotes, RunNotesUpdate};
+use crate::model::drive::{InstanceId, Position};
+use crate::model::run::RunSummary;
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency, Refused};
 use crate::modules::catalog::{Catalog, ChoiceError};
 use crate::modules::checker::Checker;
-use crate::modules::probe::Browsers;
+use crate::modules::outcome::Pause;
+use crate::modules::probe::{Browsers, ProbeError};
 use crate::modules::query::{QueryError, SearchType};
 use crate::store::Store;
+
+/// The deadlines of checks, runs and leases.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// The deadline of one check with all its probes and retries. Its control check has at least
+    /// [`CONTROL_TIME`](crate::modules::terms::CONTROL_TIME), within the deadline of the run. The time of a check in a
+    /// browser begins when a worker takes it.
+    pub check_timeout: Duration,
+    /// The deadline of a run. Modules that have not been queried by then end as `timeout`.
+    pub run_timeout: Duration,
+    /// The time for which a lease is valid without a renewal.
+    pub lease: Duration,
+    /// The time for which a run with no checks left waits for an unavailable store before it fails.
+    pub store_patience: Duration,
+    /// The time after which a host that gives no answer is tried again for the first time.
+    pub host_retry: Duration,
+    /// The time after which a module in quarantine is tried again for the first time.
+    pub quarantine_retry: Duration,
+}
 
 /// The settings of all runs of a process.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +78,10 @@ pub struct RunsConfig {
     pub simulated: bool,
 }
 
+/// A function that returns the charge for a search of an account that starts now, or `None` if the account does not
+/// exist.
+pub type ChargeOf = Box<dyn Fn(AccountId) -> Result<Option<Charge>, StorageError> + Send + Sync>;
+
 /// What runs need of other layers.
 pub struct RunHooks {
     /// The charges of searches that leads and batches start. Their cost is that of a standard search.
@@ -78,9 +97,6 @@ impl Default for RunHooks {
     }
 }
 
-/// Of the drivers of a process, runs of batches take at most one of this number, but at least one. Few of them leave capacity
-/// for single searches at the hosts that all searches ask.
-const DRIVER_SHARE: usize = 16;
 /// The number of modules that a search uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModuleCounts {
@@ -90,31 +106,64 @@ pub struct ModuleCounts {
     pub premium: usize,
 }
 
-/// The runs of a process. There is one value for each process, which all layers share.
+/// The time limit for printing a page, with the wait for a free browser.
+const PRINTING: Duration = Duration::from_secs(60);
+/// The bounds of the shared reads: their number, and the bytes of their frames.
+const READS: Bounds = Bounds { entries: 1000, weight: 8 * 1024 * 1024 };
+
+/// The runs of a process, and all that they share. There is one value for each process.
 ///
 /// | file | what it does |
 /// |---|---|
-/// | here | stops runs, deletes them, notes something about them; the periodic tasks, and the shutdown |
 /// | `starter` | starts searches, or queues them; chooses modules, and knows the queries that are never searched |
-/// | `dispatcher` | takes runs from the queue and gives each a driver |
+/// | `dispatcher` | takes runs from the queue and gives each a driver; stops them |
+/// | `driver` | drives a run |
+/// | `registry` | keeps the runs that this process drives, and wakes the readers of all |
+/// | `reader` | finds, lists and follows runs |
+/// | `family` | reads families, and follows leads on request |
 /// | `batches` | starts the rows of batches |
+/// | `maintenance` | the periodic tasks, and the shutdown |
 pub struct Runs {
-    /// The reader, which finds, lists and follows runs.
-    pub reader: Reader,
-    /// The component that reads families, and follows leads on request.
-    pub families: FamilyService,
-    pub(super) context: Arc<RunContext>,
-    pub(super) registry: Arc<Registry>,
+    /// The checks of all runs, and their workers.
+    pub scheduler: Arc<Scheduler>,
+    /// The browsers, which run checks and print pages.
+    pub browsers: Arc<dyn Browsers>,
+    /// The health of the modules, as measured by real runs.
+    pub health: Arc<HealthTable>,
+    /// The totals since the start of the process.
+    pub figures: Figures,
+    pub(super) store: Arc<Store>,
+    pub(super) checker: Arc<Checker>,
+    /// The catalogue of new runs and look-ups. A run keeps the modules with which it began on this process.
+    pub(super) catalog: Current<Catalog>,
+    /// The identifiers that are never searched.
+    pub(super) suppression: Current<Suppressed>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// The identity of this process.
+    pub(super) instance: InstanceId,
+    pub(super) config: RunsConfig,
+    pub(super) hooks: RunHooks,
+    /// The drivers, and the shutdown of the process.
+    pub(super) drivers: Arc<Drivers>,
+    /// The number of runs that are currently driven.
+    pub(super) driving: AtomicUsize,
+    /// The runs that this process holds in memory.
+    pub(super) live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
+    /// What readers wait for, of the runs that are live or have readers here.
+    pub(super) changes: Mutex<HashMap<RunId, Weak<Changes>>>,
+    /// The reads of the store of the last second. Readers at the same position of a run that have seen the same change share
+    /// one. A slow read holds up nobody else.
+    pub(super) reads: Cache<(RunId, Position, u32, u64), Read>,
+    /// Whether a thread asks the store for changes.
+    pub(super) is_polling: AtomicBool,
+    /// Whether there are other processes whose notifications are not received.
+    pub(super) is_disconnected: AtomicBool,
     /// The times at which the periodic tasks are due that start runs, share what was learned, and remove keys.
-    due: Mutex<[Instant; 3]>,
-    /// The maximum number of waiting runs.
-    pub(super) max_waiting: usize,
-    /// The maximum number of runs of batches that this process drives at once, if it continues batches.
-    pub(super) most_of_batches: Option<usize>,
+    pub(super) due: Mutex<[Instant; 3]>,
 }
 
 impl Runs {
-    /// Starts the check workers, and reads the health of modules from the store.
+    /// Prepares the check workers, and reads the health of modules from the store.
     pub fn new(
         store: Arc<Store>,
         catalog: Arc<Catalog>,
@@ -124,78 +173,62 @@ impl Runs {
         config: RunsConfig,
         hooks: RunHooks,
     ) -> Arc<Self> {
-        let RunHooks { charge_of, continues_batches } = hooks;
         let Limits { check_timeout, host_retry, quarantine_retry, .. } = config.limits;
         let shared = Some((Arc::clone(&store), config.simulated));
         let health =
             HealthTable::new(Arc::clone(&clock), check_timeout, host_retry, quarantine_retry, shared);
         let health = Arc::new(health);
-        let context = Arc::new(RunContext {
-            store,
-            checker,
+        health.share();
+        Arc::new(Self {
             scheduler: Scheduler::new(
-                [config.check_workers, browsers.sessions()],
+                config.check_workers,
+                browsers.sessions(),
                 config.host_concurrency,
                 Arc::clone(&health),
                 SharedAnswers::new(config.share_answers),
             ),
-            browsing: Browsing::new(browsers),
+            browsers,
             health,
             figures: Figures::default(),
-            clock,
-            instance: InstanceId(Uuid::new_v4()),
-            limits: config.limits,
+            store,
+            checker,
             catalog: Current::new(catalog),
             suppression: Current::<Suppressed>::default(),
-            discovery: config.discovery,
-            charge_of,
+            clock,
+            instance: InstanceId(Uuid::new_v4()),
+            config,
+            hooks,
             drivers: Drivers::new(config.max_runs),
-            simulated: config.simulated,
             driving: AtomicUsize::new(0),
-        });
-        let registry = Arc::new(Registry::new(Arc::clone(&context), config.keep_ended));
-        context.health.share();
-        Arc::new(Self {
-            reader: Reader::new(Arc::clone(&registry)),
-            families: FamilyService::new(Arc::clone(&context)),
-            context,
-            registry,
+            live: RwLock::default(),
+            changes: Mutex::default(),
+            reads: Cache::new(READS),
+            is_polling: AtomicBool::default(),
+            is_disconnected: AtomicBool::default(),
             due: Mutex::new([Instant::now(); 3]),
-            max_waiting: config.max_waiting,
-            most_of_batches: continues_batches.then(|| (config.max_runs / DRIVER_SHARE).max(1)),
         })
     }
 
     /// Returns the number of runs that this process drives, and the last known number of runs of all instances that
     /// wait for a driver.
     pub fn load(&self) -> (usize, usize) {
-        (self.context.driving.load(Ordering::Relaxed), self.context.drivers.waiting())
+        (self.driving.load(Ordering::Relaxed), self.drivers.waiting())
     }
 
-    /// Returns the checks of all runs, and their workers.
-    pub fn scheduler(&self) -> &Scheduler {
-        &self.context.scheduler
+    /// Pauses the hosts that asked for it, for all runs. In the simulated web some names are rate-limited on every site, so a
+    /// pause for a host would affect all other names.
+    pub(super) fn note_pauses(&self, pauses: &[Pause]) {
+        if !self.config.simulated {
+            self.scheduler.pause(pauses);
+        }
     }
 
-    /// Returns the browsers, which run checks and print pages.
-    pub fn browsing(&self) -> &Browsing {
-        &self.context.browsing
-    }
-
-    /// Returns the totals since the start of the process.
-    pub fn figures(&self) -> &Figures {
-        &self.context.figures
-    }
-
-    /// Returns the health of the modules, as measured by real runs.
-    pub fn module_health(&self) -> &HealthTable {
-        &self.context.health
-    }
-}
-
-impl Subscriber for Runs {
-    fn notify(&self, notification: Notification) {
-        self.registry.notify(notification);
+    /// Prints an HTML page that loads nothing as a PDF. Takes seconds, up to a minute.
+    ///
+    /// # Errors
+    /// Returns an error if no browser is available, or if it does not print the page in time.
+    pub fn print(&self, page: &str) -> Result<Vec<u8>, ProbeError> {
+        self.browsers.print(page, Instant::now() + PRINTING)
     }
 }
 
@@ -219,7 +252,7 @@ pub struct StartRequest {
 /// The result of a request.
 pub enum StartResult {
     /// The search was charged. It is live in this process, or waits for a driver.
-    Started(Found),
+    Started(Box<RunSummary>),
     /// The idempotency key was used before with the same body. Nothing was charged. Contains the run of that request.
     Repeated(RunId),
 }
@@ -241,182 +274,4 @@ pub enum StartError {
     Refused(Refused),
     /// The store failed. Nothing is known to be charged.
     Storage(StorageError),
-}
-
-/// The maximum interval of searches for runs without a driver, besides the searches of free drivers. The interval is
-/// a tenth of the length of a lease if that is shorter.
-const DISPATCH_EVERY: Duration = Duration::from_secs(5);
-/// The interval at which old idempotency keys are removed.
-const EXPIRE_KEYS_EVERY: Duration = Duration::from_secs(60 * 60);
-/// The time after which what is still unconfirmed is undone. A database server that was suspended may commit an earlier
-/// transaction after it answers again; by then idle transactions (30 s), locks and statements have timed out.
-const CONFIRMED_WITHIN: Duration = Duration::from_secs(60);
-/// The interval at which what was learned is stored, and what others have learned is read.
-const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
-
-fn is_due(moment: &mut Instant, every: Duration) -> bool {
-    let due = Instant::now() >= *moment;
-    if due {
-        *moment = Instant::now() + every;
-    }
-    due
-}
-
-impl Runs {
-    /// Waits until the shutdown begins, a task becomes due early, or the given moment is reached. Returns whether the
-    /// shutdown has begun.
-    pub fn wait(&self, until: Instant) -> bool {
-        self.context.drivers.wait(until)
-    }
-
-    /// Makes the periodic tasks that start runs due now, because there may be some to start.
-    pub fn wake(&self) {
-        self.context.drivers.wake_maintenance();
-    }
-
-    /// Removes cached answers that no later check will use. The maintenance thread calls this every few seconds.
-    pub fn sweep_caches(&self) {
-        self.context.checker.evict_expired();
-        self.context.scheduler.answers().sweep(Instant::now());
-    }
-
-    /// Executes the periodic tasks that are due. The maintenance thread calls this about once a second.
-    pub fn run_due_tasks(self: &Arc<Self>) {
-        self.registry.sweep();
-        self.context.scheduler.sweep(Instant::now());
-        // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over
-        // afterwards.
-        let [dispatch, share_health, expire_keys] = &mut *self.due.lock();
-        if self.context.drivers.is_shutting_down() {
-            return;
-        }
-        if self.context.drivers.take_wake_up() {
-            *dispatch = Instant::now();
-        }
-        if is_due(dispatch, DISPATCH_EVERY.min(self.context.limits.lease / 10)) {
-            advance_idle(&self.context);
-            self.dispatch();
-            self.feed_batches();
-        }
-        if is_due(share_health, SHARE_HEALTH_EVERY) {
-            self.context.health.share();
-            self.undo_unconfirmed();
-        }
-        if is_due(expire_keys, EXPIRE_KEYS_EVERY) {
-            self.expire_idempotency_keys();
-        }
-    }
-
-    fn expire_idempotency_keys(&self) {
-        let before = Idempotency::valid_since(self.context.clock.now());
-        if let Err(error) = self.context.store.forget_idempotency(before) {
-            log!(error.log_level(), "cannot remove expired idempotency keys: {error}");
-        }
-    }
-
-    fn undo_unconfirmed(&self) {
-        if let Err(error) = self.context.store.undo_unconfirmed(CONFIRMED_WITHIN) {
-            log!(error.log_level(), "cannot undo what was not confirmed: {error}");
-        }
-    }
-
-    /// Saves and stops all runs and releases them, so that this or another instance can resume them at once.
-    /// Stores what was learned, and wakes readers and waiting threads. Waits until the given moment at most.
-    pub fn shut_down(&self, until: Instant) {
-        self.context.drivers.shut_down();
-        self.registry.stop_all();
-        if !self.context.drivers.wait_for_all(until) {
-            warn!("some runs did not stop in time");
-        }
-        let _due = self.due.lock();
-        self.release_leases();
-        self.context.health.share();
-    }
-}
-
-impl Runs {
-    /// Deletes a run and all runs that its leads and theirs have started. Returns `false` like [`Self::delete`].
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn delete_family(&self, root: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
-        let context = &self.context;
-        let deleted = context.store.delete_family(root, account, by)?;
-        deleted.iter().for_each(|run| self.registry.note_deleted(*run));
-        Ok(!deleted.is_empty())
-    }
-
-    /// Deletes a run. Stops it first if it is running. Returns `false` if the run is unknown, already deleted or of
-    /// another account.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn delete(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
-        let known = self.context.store.delete(id, account, by)?;
-        if known {
-            self.registry.note_deleted(id);
-        }
-        Ok(known)
-    }
-
-    /// Stops a run, and the runs below it if it is the root of a family. A run that is driven ends a moment later, by
-    /// whichever instance drives it. A run that waits ends at once. Does nothing to runs that have ended. Returns `false`
-    /// if the run is unknown, deleted or of another account.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn stop(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
-        let context = &self.context;
-        let Some(stopped) = context.store.stop(id, account, context.clock.now(), by)? else {
-            return Ok(false);
-        };
-        for run in stopped {
-            match self.registry.live(run.id) {
-                Some(live) => live.end_early(run.at),
-                None if run.waits => self.end_waiting(run.id)?,
-                // The driver is on another instance, which was notified.
-                None => {}
-            }
-        }
-        // The following of leads ends if no run of the family is running.
-        advance(context, id, account, None);
-        Ok(true)
-    }
-
-    /// Changes the tags or the note of a run. Returns its notes, or `None` if the run is unknown, deleted or of another
-    /// account.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn note_run(
-        &self,
-        run: RunId,
-        account: AccountId,
-        update: &RunNotesUpdate,
-        by: &Origin,
-    ) -> Result<Option<RunNotes>, StorageError> {
-        let context = &self.context;
-        let noted = context.store.note_run(run, account, update, by)?;
-        self.registry.note_annotated(run);
-        Ok(noted)
-    }
-
-    /// Changes the annotation of a stored result. Returns the annotation, or `None` if the result is unknown or the run
-    /// is deleted or of another account.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn annotate(
-        &self,
-        run: RunId,
-        result: u32,
-        account: AccountId,
-        update: &AnnotationUpdate,
-        by: &Origin,
-    ) -> Result<Option<Annotation>, StorageError> {
-        let context = &self.context;
-        let noted = context.store.annotate(run, result, account, update, by)?;
-        self.registry.note_annotated(run);
-        Ok(noted)
-    }
 }

@@ -6,13 +6,10 @@ use std::time::Duration;
 
 use super::drivers::Slot;
 use super::live::LiveRun;
-use super::reader::Found;
-use super::service::{ModuleCounts, Runs};
-use super::service::{StartError, StartRequest, StartResult};
+use super::service::{ModuleCounts, Runs, StartError, StartRequest, StartResult};
 use super::suppression::Suppressed;
 use crate::base::ids::RunId;
 use crate::model::drive::InstanceId;
-use crate::model::run::RunOptions;
 use crate::model::search::Search;
 use crate::model::start::{Cause, NewRun, Refused, Started};
 use crate::modules::catalog::{Catalog, Choice, ChoiceError, Selection};
@@ -31,7 +28,7 @@ impl Runs {
     /// [`StartError::ShuttingDown`], [`StartError::Choice`] and [`StartError::NoBrowser`] before anything is charged.
     /// Returns [`StartError::Storage`] if the store fails.
     pub fn start(self: &Arc<Self>, request: StartRequest) -> Result<StartResult, StartError> {
-        self.begin(request, || self.context.drivers.reserve(1).pop())
+        self.begin(request, || self.drivers.reserve(1).pop())
     }
 
     /// Charges a search that nobody waits for, and adds it to the queue of all instances even if a driver is free here.
@@ -48,7 +45,7 @@ impl Runs {
     /// Returns the errors of [`Self::start`].
     pub(super) fn begin(
         self: &Arc<Self>,
-        request: StartRequest,
+        mut request: StartRequest,
         reserve: impl FnOnce() -> Option<Slot>,
     ) -> Result<StartResult, StartError> {
         let modules = match self.check(&request) {
@@ -61,42 +58,34 @@ impl Runs {
             return self.known_run(&request, StartError::Refused(Refused::Overloaded));
         }
         let charge = request.charge;
-        let new = self.new_run(request, modules, slot.as_ref().map(|_| self.context.instance));
-        let opening = new.opening(charge.credits);
-        let driven = slot.map(|slot| {
-            let lease = self.context.instance.lease(0);
-            let run = Arc::new(LiveRun::new(
-                opening.clone(),
-                lease,
-                new.modules.clone(),
-                self.registry.changes(new.id),
-            ));
-            // The run is registered before the commit, so that every caller that gets its id finds it in memory.
-            self.registry.insert(&run);
-            (slot, run)
-        });
-        let started = self.context.store.start(&new, &charge);
-        if !matches!(started, Ok(Started::Created)) {
-            self.registry.remove(new.id);
-        }
-        match started.map_err(StartError::Storage)? {
+        let Search { choice, options, .. } = &mut request.search;
+        options.named = !choice.modules.is_empty();
+        (options.nsfw, options.passive) = (choice.nsfw, choice.passive);
+        // A picture may be on the searched domain itself.
+        options.avatars &= !choice.passive;
+        let new = self.new_run(request, modules, slot.as_ref().map(|_| self.instance));
+        match self.store.start(&new, &charge).map_err(StartError::Storage)? {
             Started::Repeated(id) => return Ok(StartResult::Repeated(id)),
             Started::Refused(refused) => return Err(StartError::Refused(refused)),
-            Started::Created => self.context.figures.note_start(new.search.search_type, charge.credits),
+            Started::Created => self.figures.note_start(new.search.search_type, charge.credits),
         }
-        let Some((slot, run)) = driven else {
+        let opening = new.opening(charge.credits);
+        if let Some(slot) = slot {
+            let (lease, changes) = (self.instance.lease(0), self.changes_of(new.id));
+            let run = Arc::new(LiveRun::new(opening.clone(), lease, new.modules, changes));
+            self.insert(&run);
+            if self.drivers.is_shutting_down() {
+                // The commit may have been completed after all leases were released.
+                self.release_leases();
+            }
+            self.figures.queue_durations.note(Duration::ZERO);
+            self.start_driver(slot, &run);
+        } else {
             // A driver that has become free meanwhile takes it.
-            self.context.drivers.queue().waiting += 1;
+            self.drivers.queue().waiting += 1;
             self.wake();
-            return Ok(StartResult::Started(Found::Stored(Box::new(opening))));
-        };
-        if self.context.drivers.is_shutting_down() {
-            // The commit may have been completed after all leases were released.
-            self.release_leases();
         }
-        self.context.figures.queue_durations.note(Duration::ZERO);
-        self.start_driver(slot, &run);
-        Ok(StartResult::Started(Found::Live(run)))
+        Ok(StartResult::Started(Box::new(opening)))
     }
 
     /// Checks everything that can be checked before a charge. Returns the ids of the search's modules.
@@ -106,7 +95,7 @@ impl Runs {
         if self.is_suppressed(&query) {
             return Err(StartError::Suppressed);
         }
-        if self.context.drivers.is_shutting_down() {
+        if self.drivers.is_shutting_down() {
             return Err(StartError::ShuttingDown);
         }
         let modules = self.modules_for(&query, *premium, choice);
@@ -120,39 +109,35 @@ impl Runs {
     /// Returns whether the store would refuse the run, if it probably would. A refusal in a transaction that writes would
     /// delay the drivers, which empty the queue.
     fn is_queue_full(&self, request: &StartRequest) -> Result<bool, StartError> {
-        if request.cause.member().is_some() || self.context.drivers.waiting() < self.max_waiting {
+        if request.cause.member().is_some() || self.drivers.waiting() < self.config.max_waiting {
             return Ok(false);
         }
-        let (simulated, account) = (self.context.simulated, Some(request.account));
-        let length = self.context.store.queue_length(simulated, account).map_err(StartError::Storage)?;
-        Ok(!length.allows_another(self.max_waiting))
+        let (simulated, account) = (self.config.simulated, Some(request.account));
+        let length = self.store.queue_length(simulated, account).map_err(StartError::Storage)?;
+        Ok(!length.allows_another(self.config.max_waiting))
     }
 
-    fn new_run(&self, request: StartRequest, modules: Vec<String>, owner: Option<InstanceId>) -> NewRun {
+    pub(super) fn new_run(
+        &self,
+        request: StartRequest,
+        modules: Vec<String>,
+        owner: Option<InstanceId>,
+    ) -> NewRun {
         // The number of runs that leads start has its own limit.
         let may_be_full = owner.is_none()
             && request.cause.member().is_none()
-            && self.context.drivers.waiting() + UNSEEN_STARTS >= self.max_waiting;
-        let Search { choice, options, .. } = &request.search;
-        let options = RunOptions {
-            named: !choice.modules.is_empty(),
-            nsfw: choice.nsfw,
-            passive: choice.passive,
-            // A picture may be on the searched domain itself.
-            avatars: options.avatars && !choice.passive,
-            ..*options
-        };
+            && self.drivers.waiting() + UNSEEN_STARTS >= self.config.max_waiting;
         NewRun {
             id: RunId::new(),
             account: request.account,
-            search: Search { options, ..request.search },
+            search: request.search,
             cause: request.cause,
-            simulated: self.context.simulated,
+            simulated: self.config.simulated,
             modules,
-            created_at: self.context.clock.now(),
+            created_at: self.clock.now(),
             owner,
-            holds: self.context.limits.lease,
-            max_waiting: may_be_full.then_some(self.max_waiting),
+            holds: self.config.limits.lease,
+            max_waiting: may_be_full.then_some(self.config.max_waiting),
             is_unconfirmed: request.idempotency.is_none()
                 && matches!(request.cause, Cause::Request | Cause::Retry(_)),
             idempotency: request.idempotency,
@@ -164,7 +149,7 @@ impl Runs {
     /// been accepted before, with another catalogue, with a browser, or before the shutdown.
     fn known_run(&self, request: &StartRequest, error: StartError) -> Result<StartResult, StartError> {
         let Some(idempotency) = &request.idempotency else { return Err(error) };
-        match self.context.store.known_request(request.account, idempotency).map_err(StartError::Storage)? {
+        match self.store.known_request(request.account, idempotency).map_err(StartError::Storage)? {
             Some(Started::Repeated(id)) => Ok(StartResult::Repeated(id)),
             Some(Started::Refused(refused)) => Err(StartError::Refused(refused)),
             _ => Err(error),
@@ -186,7 +171,7 @@ impl Runs {
         let switches = Selection {
             search_type: query.search_type(),
             premium,
-            discovery: self.context.discovery,
+            discovery: self.config.discovery,
             nsfw: choice.nsfw,
         };
         self.catalog().choose(&switches, choice)
@@ -195,31 +180,31 @@ impl Runs {
     /// Replaces the list of identifiers that are never searched, and removes all shared answers. Runs that are being
     /// driven are not stopped.
     pub fn suppress(&self, list: Suppressed) {
-        self.context.suppression.set(Arc::new(list));
-        self.context.scheduler.answers().clear();
+        self.suppression.set(Arc::new(list));
+        self.scheduler.answers().clear();
     }
 
     /// Returns whether a query is suppressed.
     pub fn is_suppressed(&self, query: &Query) -> bool {
-        self.context.suppression.get().holds(query)
+        self.suppression.get().holds(query)
     }
 
     /// Returns the catalogue that searches choose from now.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.context.catalog.get()
+        self.catalog.get()
     }
 
     /// Replaces the catalogue for new searches. Removes all shared answers and verdicts of control checks, since a changed
     /// entry may give others. Runs that are being driven keep their modules.
     pub fn use_catalog(&self, catalog: Arc<Catalog>) {
-        self.context.catalog.set(catalog);
-        self.context.scheduler.answers().clear();
-        self.context.checker.forget_verdicts();
+        self.catalog.set(catalog);
+        self.scheduler.answers().clear();
+        self.checker.forget_verdicts();
     }
 
     /// Returns the number of modules that a search without a choice uses.
     pub fn module_counts(&self) -> ModuleCounts {
-        let (catalog, discovery) = (self.catalog(), self.context.discovery);
+        let (catalog, discovery) = (self.catalog(), self.config.discovery);
         let count = |search_type, premium| {
             catalog.select(&Selection { search_type, premium, discovery, nsfw: false }).len()
         };
@@ -231,6 +216,6 @@ impl Runs {
 
     /// Returns whether a browser is available for premium searches.
     pub fn can_browse(&self) -> bool {
-        self.context.browsing.is_available()
+        self.browsers.is_available()
     }
 }

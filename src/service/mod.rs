@@ -15,14 +15,15 @@ use crate::base::ids::{BatchId, RunId};
 use crate::model::audit::Origin;
 use crate::model::credits::{Charge, STANDARD_COST};
 use crate::model::follow::LeadReason;
+use crate::model::run::RunSummary;
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency, Refused, Started};
 use crate::model::watch::Watch;
 use crate::modules::query::Query;
 use crate::runs::batches::draft::Draft;
 use crate::runs::family::FollowResult;
-use crate::runs::retry::Retry;
-use crate::runs::service::{Found, Runs, StartError, StartRequest, StartResult};
+use crate::runs::retry::retry;
+use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
 use crate::store::Store;
 use crate::watches::keeper;
 use crate::webhooks::registry::Webhooks;
@@ -95,7 +96,7 @@ impl Services {
         search: Search,
         idempotency: Option<Idempotency>,
         origin: Origin,
-    ) -> Result<Found, Refusal> {
+    ) -> Result<RunSummary, Refusal> {
         let charge = self.accounts.charge(caller, search.cost());
         let (account, cause) = (caller.account.id, Cause::Request);
         let started = self.runs.start(StartRequest { account, search, cause, charge, origin, idempotency });
@@ -109,29 +110,36 @@ impl Services {
     pub fn retry(
         &self,
         caller: &Caller,
-        run: &Found,
+        run: &RunSummary,
         key: Option<String>,
         origin: Origin,
-    ) -> Result<Found, Refusal> {
-        let reports = self.runs.reader.reports(run)?;
-        let summary = run.summary();
-        let retry = Retry::of(&summary, reports.iter().map(Arc::as_ref), &self.runs.catalog())
+    ) -> Result<RunSummary, Refusal> {
+        let reports = self.store.modules(run.id)?;
+        let search = retry(run, &reports, &self.runs.catalog())
             .map_err(|error| Refusal::new(Code::Conflict, error.to_string()))?;
-        self.check_plan(caller, retry.is_premium())?;
-        let idempotency = key.map(|key| self.idempotency(key, retry.fingerprint()));
-        let charge = self.accounts.charge(caller, retry.cost());
-        self.started(caller, charge, retry.start(&self.runs, charge, idempotency, origin))
+        self.check_plan(caller, search.premium)?;
+        let idempotency =
+            key.map(|key| self.idempotency(key, Sha256::digest(format!("retry {}", run.id)).into()));
+        let charge = self.accounts.charge(caller, search.cost());
+        let (account, cause) = (run.account, Cause::Retry(run.id));
+        let started = self.runs.start(StartRequest { account, search, cause, charge, idempotency, origin });
+        self.started(caller, charge, started)
     }
 
     /// Starts the search for a lead of a run, or finds the one that it has.
     ///
     /// # Errors
     /// Returns why no search did start.
-    pub fn follow(&self, caller: &Caller, run: &Found, lead: Uuid, origin: Origin) -> Result<Found, Refusal> {
-        let families = &self.runs.families;
-        let family = families.of(self.runs.reader.record(run)?)?;
+    pub fn follow(
+        &self,
+        caller: &Caller,
+        run: &RunSummary,
+        lead: Uuid,
+        origin: Origin,
+    ) -> Result<RunSummary, Refusal> {
+        let family = self.runs.family(self.runs.record(run.clone())?)?;
         let charge = self.accounts.charge(caller, STANDARD_COST);
-        match families.follow(&family, lead, &charge, origin)? {
+        match self.runs.follow_lead(&family, lead, &charge, origin)? {
             FollowResult::Run(id) => self.find(caller, id, "lead"),
             FollowResult::NoSuchLead => Err(Refusal::no_such("lead")),
             FollowResult::NotFollowable(Some(LeadReason::Suppressed)) => Err(Refusal::suppressed()),
@@ -158,7 +166,7 @@ impl Services {
         watch: &Watch,
         key: Option<String>,
         origin: Origin,
-    ) -> Result<Found, Refusal> {
+    ) -> Result<RunSummary, Refusal> {
         self.check_plan(caller, watch.premium)?;
         let charge = self.accounts.charge(caller, watch.search().cost());
         let idempotency =
@@ -194,16 +202,16 @@ impl Services {
         caller: &Caller,
         charge: Charge,
         started: Result<StartResult, StartError>,
-    ) -> Result<Found, Refusal> {
+    ) -> Result<RunSummary, Refusal> {
         match started {
-            Ok(StartResult::Started(run)) => Ok(run),
+            Ok(StartResult::Started(run)) => Ok(*run),
             Ok(StartResult::Repeated(id)) => self.find(caller, id, "run"),
             Err(error) => Err(refusal_of(error, charge)),
         }
     }
 
-    fn find(&self, caller: &Caller, id: RunId, thing: &'static str) -> Result<Found, Refusal> {
-        self.runs.reader.find(id, caller.account.id)?.ok_or_else(|| Refusal::no_such(thing))
+    fn find(&self, caller: &Caller, id: RunId, thing: &'static str) -> Result<RunSummary, Refusal> {
+        self.runs.find(id, caller.account.id)?.ok_or_else(|| Refusal::no_such(thing))
     }
 }
 

@@ -94,7 +94,7 @@ impl WatchKeeper {
         }
         let request = start_request(watch, Some(watch.next_at), charge, Origin::SYSTEM);
         match self.runs.start_later(request) {
-            Ok(StartResult::Started(run)) => info!("run {}: started by the watch {}", run.id(), watch.id),
+            Ok(StartResult::Started(run)) => info!("run {}: started by the watch {}", run.id, watch.id),
             Err(StartError::Refused(Refused::InsufficientCredits { .. })) => return self.pause(watch),
             Err(StartError::Suppressed) => return self.skip(watch),
             Err(StartError::Query(_)) => {
@@ -177,8 +177,8 @@ impl WatchKeeper {
 
     fn compare(&self, ended: &EndedRun) -> Result<Comparison, StorageError> {
         let nothing = Ok(Comparison::default());
-        let Some(found) = self.runs.reader.stored(ended.run, ended.watch.account)? else { return nothing };
-        let record = self.runs.reader.record(&found)?;
+        let Some(found) = self.runs.find(ended.run, ended.watch.account)? else { return nothing };
+        let record = self.runs.record(found)?;
         let Some(run) = record.findings() else { return nothing };
         let catalog = self.runs.catalog();
         // A baseline that cannot be read is that of a watch without a run, so that the watch continues.

@@ -16,9 +16,8 @@ use sightline::modules::definition::Via;
 use sightline::modules::outcome::Outcome;
 use sightline::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response};
 use sightline::modules::reason::Reason;
-use sightline::runs::context::Limits;
 use sightline::runs::live::LiveRun;
-use sightline::runs::service::{Found, RunsConfig, StartError, StartRequest, StartResult};
+use sightline::runs::service::{Limits, RunsConfig, StartError, StartRequest, StartResult};
 
 use crate::runs;
 use crate::support::databases::databases;
@@ -184,7 +183,7 @@ fn standard_results_do_not_wait_for_browsers() {
         (summary.status, results.len(), summary.coverage.count_of(Outcome::Hit)),
         (Status::Running, 40, 40)
     );
-    assert_eq!((bench.runs.scheduler().busy_in_browsers(), bench.runs.browsing().sessions()), (2, 2));
+    assert_eq!((bench.runs.scheduler.busy_in_browsers(), bench.runs.browsers.sessions()), (2, 2));
     bench.web.draw(1000);
     bench.finish(&run);
     let (summary, results, _) = run.snapshot();
@@ -277,15 +276,15 @@ fn a_premium_run_resumed_without_browsers_skips_browser_modules() {
     let other = bench.another_process(&bench.web);
     eventually("the run ends elsewhere", || {
         other.run_due_tasks();
-        let found = other.reader.find(run.id(), bench.account).unwrap().unwrap();
-        found.status().is_terminal()
+        let found = other.find(run.id(), bench.account).unwrap().unwrap();
+        found.status.is_terminal()
     });
-    let found: Found = other.reader.find(run.id(), bench.account).unwrap().unwrap();
-    let reports = other.reader.reports(&found).unwrap();
+    let found = other.find(run.id(), bench.account).unwrap().unwrap();
+    let reports = bench.store.modules(run.id()).unwrap();
     let drawn = reports.iter().filter(|report| report.module.starts_with("drawn"));
     let ends: Vec<_> = drawn.map(|it| (it.status.to_string(), it.reason.map(Reason::as_str))).collect();
     assert_eq!(ends, vec![("skipped".to_owned(), Some("unavailable")); 3]);
-    assert_eq!((found.status(), bench.web.opened().len()), (Status::Completed, 1));
+    assert_eq!((found.status, bench.web.opened().len()), (Status::Completed, 1));
     // The open page is abandoned, and its worker ends with the process.
     bench.web.draw(1);
     other.shut_down(Instant::now() + PATIENCE);

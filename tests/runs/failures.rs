@@ -22,10 +22,7 @@ fn an_instance_with_an_expired_lease_continues_its_own_run() {
     let run = bench.start("alice");
     eventually("three are found", || run.summary().total_results == 3);
     bench.runs.run_due_tasks();
-    assert!(
-        Arc::ptr_eq(&bench.runs.reader.live(run.id()).unwrap(), &run),
-        "the run was started a second time"
-    );
+    assert!(Arc::ptr_eq(&bench.runs.live(run.id()).unwrap(), &run), "the run was started a second time");
     bench.web.open_gate();
     assert_eq!(bench.finish(&run).total_results, 4);
     assert_eq!(bench.web.asked("ok-000"), 1);
@@ -47,7 +44,7 @@ fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     assert_eq!(summary.progress.modules_completed, 5);
     assert!(!run.is_stored());
     bench.runs.run_due_tasks();
-    assert!(bench.runs.reader.live(run.id()).is_some(), "it stays in memory until the store has it");
+    assert!(bench.runs.live(run.id()).is_some(), "it stays in memory until the store has it");
     switch.set_down(false);
     eventually("the store has its end", || run.is_stored());
     let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
@@ -70,7 +67,7 @@ fn a_run_that_cannot_be_resumed_fails_and_a_resumed_one_skips_missing_modules() 
     web.open_gate();
     let second = first.another_process(&web);
     second.run_due_tasks();
-    let resumed = second.reader.live(run.id()).unwrap();
+    let resumed = second.live(run.id()).unwrap();
     assert!(has_ended(&resumed, Instant::now() + PATIENCE));
     let summary = resumed.summary();
     assert_eq!((summary.progress.modules_completed, summary.progress.modules_total), (3, 3));

@@ -67,12 +67,12 @@ impl Bench {
     }
 
     fn family(&self, run: RunId) -> Family {
-        let found = self.runs.reader.find(run, self.account).unwrap().unwrap();
-        self.runs.families.of(self.runs.reader.record(&found).unwrap()).unwrap()
+        let found = self.runs.find(run, self.account).unwrap().unwrap();
+        self.runs.family(self.runs.record(found).unwrap()).unwrap()
     }
 
     fn leads(&self, run: RunId) -> Vec<Lead> {
-        self.runs.families.leads(&self.family(run)).all
+        self.runs.leads(&self.family(run)).all
     }
 
     /// Returns what became of a lead that is no account.
@@ -253,8 +253,7 @@ fn a_deleted_root_starts_no_further_run_and_a_deleted_run_is_not_started_again()
     assert_eq!(bench.state(root).searches_started, 1);
     // Its owner may follow the lead again.
     let charge = bench.order("alice").charge;
-    let followed =
-        bench.runs.families.follow(&bench.family(root), lead.lead_id, &charge, Origin::CLI).unwrap();
+    let followed = bench.runs.follow_lead(&bench.family(root), lead.lead_id, &charge, Origin::CLI).unwrap();
     let FollowResult::Run(again) = followed else { panic!("not followed: {followed:?}") };
     assert_ne!(again, child);
     assert_eq!(bench.became(root, "friend"), (LeadStatus::Followed, None));
@@ -289,7 +288,7 @@ fn a_lead_followed_by_hand_keeps_to_the_rules_of_its_run() {
             let family = bench.family(run.id());
             let leads = bench.leads(run.id());
             let lead = leads.iter().find(|lead| lead.kind == kind).unwrap();
-            let followed = bench.runs.families.follow(&family, lead.lead_id, &charge, Origin::CLI).unwrap();
+            let followed = bench.runs.follow_lead(&family, lead.lead_id, &charge, Origin::CLI).unwrap();
             let refused = FollowResult::NotFollowable(Some(LeadReason::Unsupported));
             assert_eq!(lead.can_be_followed, is_asked, "{choice:?} {kind:?}");
             if is_asked {
@@ -318,10 +317,10 @@ fn the_tree_of_a_family_has_each_run_below_its_parent() {
     let other = [(1, "other"), (2, "another")];
     assert_eq!(shown, [other, [(1, "second"), (2, "third")]].concat());
     assert!(!tree.is_open && tree.parent.is_none());
-    let below = bench.runs.families.tree(&tree.below[0].run).unwrap();
+    let below = bench.runs.tree(&tree.below[0].run).unwrap();
     assert_eq!(below.parent.map(|run| run.id), Some(root));
     assert_eq!(below.below.iter().map(|entry| &*entry.run.query).collect::<Vec<_>>(), ["another"]);
     assert!(bench.runs.delete(root, bench.account, &Origin::CLI).unwrap());
-    let orphan = bench.runs.families.tree(&tree.below[0].run).unwrap();
+    let orphan = bench.runs.tree(&tree.below[0].run).unwrap();
     assert_eq!((orphan.parent.is_none(), orphan.below.len(), orphan.is_open), (true, 1, false));
 }

@@ -16,7 +16,7 @@ fn feed(id: &str) -> Value {
 impl Bench {
     fn checks(&self, module: &str) -> u64 {
         let catalog = self.runs.catalog();
-        let all = self.runs.module_health().of_all(catalog.modules(), SystemClock.now());
+        let all = self.runs.health.of_all(catalog.modules(), SystemClock.now());
         all.iter().find(|(known, _)| &**known.id() == module).map_or(0, |(_, health)| health.checks)
     }
 
@@ -94,7 +94,7 @@ fn an_interrupted_run_ends_like_an_uninterrupted_one() {
         web.down.store(true, Ordering::SeqCst);
         let second = bench.another_process(&web);
         second.run_due_tasks();
-        let summary = bench.finish(&second.reader.live(run.id()).expect("taken over"));
+        let summary = bench.finish(&second.live(run.id()).expect("taken over"));
         assert_eq!(summary.coverage.count_of(Outcome::Hit), 1, "{first_of_all}");
         assert_eq!(summary.coverage.count_of(Outcome::Error), 2, "{first_of_all}");
         assert_eq!((summary.status, summary.credits_charged), (status, credits), "{first_of_all}");
@@ -142,7 +142,7 @@ fn a_disproved_miss_counts_against_its_module_and_its_known_account_is_asked_for
         assert_eq!(bench.web.asked("miss-000"), asked);
     }
     let catalog = bench.runs.catalog();
-    let all = bench.runs.module_health().of_all(catalog.modules(), SystemClock.now());
+    let all = bench.runs.health.of_all(catalog.modules(), SystemClock.now());
     let (_, health) = all.iter().find(|(module, _)| &**module.id() == "miss-000").unwrap();
     assert_eq!((health.status, health.checks), (Verdict::Broken, 3));
 }

@@ -25,12 +25,11 @@ use sightline::modules::outcome::Outcome;
 use sightline::modules::probe::{Browsers, NoBrowser, Prober};
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
-use sightline::runs::context::Limits;
 use sightline::runs::follow::Next;
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::record::results_after;
-use sightline::runs::service::{Found, RunHooks, Runs, RunsConfig, StartError, StartRequest, StartResult};
+use sightline::runs::service::{Limits, RunHooks, Runs, RunsConfig, StartError, StartRequest, StartResult};
 use sightline::store::{self, Store};
 
 mod diff;
@@ -227,7 +226,7 @@ impl<Web: Prober + 'static> Bench<Web> {
 
     pub(crate) fn start_order(&self, order: StartRequest) -> Arc<LiveRun> {
         match self.runs.start(order) {
-            Ok(StartResult::Started(Found::Live(run))) => run,
+            Ok(StartResult::Started(run)) => self.runs.live(run.id).expect("it is driven"),
             _ => panic!("not started"),
         }
     }
@@ -243,19 +242,14 @@ impl<Web: Prober + 'static> Bench<Web> {
 
     /// Returns a run that is not live here.
     fn stored(&self, run: RunId) -> RunSummary {
-        let Some(Found::Stored(summary)) = self.runs.reader.find(run, self.account).unwrap() else {
-            panic!("it is gone, or live")
-        };
-        *summary
+        assert!(self.runs.live(run).is_none());
+        self.runs.find(run, self.account).unwrap().unwrap()
     }
 
     /// Waits for the end of a run, whichever process drives it.
     fn wait_for(&self, run: RunId) -> RunSummary {
-        let found = self.runs.reader.find(run, self.account).unwrap().unwrap();
-        match self.runs.reader.wait_for_end(found, Instant::now() + PATIENCE).unwrap().unwrap() {
-            Found::Live(run) => run.summary(),
-            Found::Stored(summary) => *summary,
-        }
+        let found = self.runs.find(run, self.account).unwrap().unwrap();
+        self.runs.wait_for_end(found, Instant::now() + PATIENCE).unwrap().unwrap()
     }
 
     pub(crate) fn finish(&self, run: &LiveRun) -> RunSummary {
@@ -362,14 +356,12 @@ fn an_ended_run_is_evicted_and_served_from_the_store() {
     bench.finish(&run);
     let (live, results, _) = run.snapshot();
     bench.runs.run_due_tasks();
-    assert!(bench.runs.reader.live(run.id()).is_none());
-    let Some(Found::Stored(stored)) = bench.runs.reader.find(run.id(), bench.account).unwrap() else {
-        panic!("not stored")
-    };
-    assert_eq!(*stored, live);
+    assert!(bench.runs.live(run.id()).is_none());
+    let stored = bench.stored(run.id());
+    assert_eq!(stored, live);
     let records: Vec<ResultRecord> = results.iter().map(|result| (**result).clone()).collect();
     assert_eq!(results_after(&bench.store, run.id(), 0).unwrap(), records);
-    let mut follower = bench.runs.reader.follow(Found::Stored(stored), 0);
+    let mut follower = bench.runs.follow(stored, 0);
     let Ok(Next::Frames(frames)) = follower.next(Instant::now()) else { panic!("no frames") };
     assert_eq!(frames.len(), 5 + 1 + 1, "results, one progress frame, done");
     assert!(matches!(follower.next(Instant::now()), Ok(Next::End)));

@@ -20,7 +20,7 @@ fn busy_bench(modules_count: usize) -> Bench {
 impl Bench {
     fn queue(&self, account: AccountId, module: usize) -> RunSummary {
         match self.runs.start(order_of(self, account, module)) {
-            Ok(StartResult::Started(Found::Stored(run))) => *run,
+            Ok(StartResult::Started(run)) => *run,
             _ => panic!("not queued"),
         }
     }
@@ -51,7 +51,7 @@ fn a_busy_process_takes_over_an_interrupted_run_before_those_that_wait() {
         }
         // No driver is free, so that the search finds nobody who could drive it.
         bench.runs.run_due_tasks();
-        assert!(bench.runs.reader.live(interrupted.id).is_none());
+        assert!(bench.runs.live(interrupted.id).is_none());
         bench.web.open_gate();
         eventually("all are asked", || bench.asked_in_order().len() == waiting + 2);
         let in_order = [0, 3].into_iter().chain(1..=waiting).collect::<Vec<_>>();
@@ -105,7 +105,7 @@ fn its_time_counts_from_its_first_start(run_timeout: Duration, options: RunOptio
         }
         process = first.another_process_with(RunsConfig { limits, ..config() }, RunHooks::default());
         process.run_due_tasks();
-        if let Some(resumed) = process.reader.live(run.id()) {
+        if let Some(resumed) = process.live(run.id()) {
             has_ended(&resumed, Instant::now() + Duration::from_millis(500));
         }
     };
@@ -127,8 +127,8 @@ fn runs_wait_for_a_driver_and_are_refused_when_the_queue_is_full() {
         let idempotency = Idempotency { key: key.into(), body_hash: [body; 32], at: jiff::Timestamp::now() };
         bench.runs.start(StartRequest { idempotency: Some(idempotency), ..bench.order("second") })
     };
-    let Ok(StartResult::Started(Found::Stored(second))) = known("once", 1) else { panic!("not queued") };
-    let Ok(StartResult::Started(Found::Stored(third))) = bench.runs.start(bench.order("third")) else {
+    let Ok(StartResult::Started(second)) = known("once", 1) else { panic!("not queued") };
+    let Ok(StartResult::Started(third)) = bench.runs.start(bench.order("third")) else {
         panic!("not queued")
     };
     let waiting = [second.id, third.id];

@@ -131,8 +131,8 @@ impl RunAnswer {
         let unanswered = record.modules.iter().filter(|module| !module.status.is_conclusive());
         let (unanswered, unanswered_omitted) = first(MOST_UNANSWERED, unanswered.cloned().collect());
         let (run, found) = (record.summary.clone(), record.results.len());
-        let family = api.runs.families.of(record)?;
-        let (leads, leads_omitted) = first(MOST_LEADS, api.runs.families.leads(&family).all);
+        let family = api.runs.family(record)?;
+        let (leads, leads_omitted) = first(MOST_LEADS, api.runs.leads(&family).all);
         Ok(Self {
             coverage: Stated::of(&run),
             run,

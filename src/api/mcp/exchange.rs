@@ -14,7 +14,6 @@ use crate::base::ids::RequestId;
 use crate::http::Request;
 use crate::model::audit::Origin;
 use crate::model::run::{Progress, RunSummary};
-use crate::runs::service::Found;
 use crate::service::refusal::Refusal;
 
 /// The longest time between two looks at the client: whether it has cancelled, and whether it gets news.
@@ -84,7 +83,11 @@ impl Exchange {
 
     /// Waits until a run ends, for as long as a request may wait. Sends its progress if the request has a token for it.
     /// Returns `None` if the client is gone; the run continues then.
-    pub(super) fn wait(&self, mut found: Found, client: &mut Client<'_>) -> Result<Option<Found>, Refusal> {
+    pub(super) fn wait(
+        &self,
+        mut run: RunSummary,
+        client: &mut Client<'_>,
+    ) -> Result<Option<RunSummary>, Refusal> {
         let until = Instant::now() + self.api.config.sync_wait;
         let token = meta(&self.params, "progressToken");
         let mut sent = None;
@@ -92,7 +95,7 @@ impl Exchange {
             if self.is_cancelled.load(Ordering::Relaxed) || !client(None) {
                 return Ok(None);
             }
-            let RunSummary { status, progress, .. } = found.summary();
+            let RunSummary { status, progress, .. } = run;
             // The progress of a notification must be more than that of the one before.
             if let Some(token) = token
                 && sent.is_none_or(|sent| progress.modules_completed > sent)
@@ -101,14 +104,13 @@ impl Exchange {
                 sent = Some(progress.modules_completed);
             }
             if status.is_terminal() || Instant::now() >= until {
-                return Ok(Some(found));
+                return Ok(Some(run));
             }
             let step = (Instant::now() + STEP).min(until);
-            let reader = &self.api.runs.reader;
-            found = reader.wait_for_end(found, step)?.ok_or_else(|| Refusal::no_such("run"))?;
-            if Instant::now() < step && !found.status().is_terminal() {
+            run = self.api.runs.wait_for_end(run, step)?.ok_or_else(|| Refusal::no_such("run"))?;
+            if Instant::now() < step && !run.status.is_terminal() {
                 // The service is shutting down. The run continues on the next start.
-                return Ok(Some(found));
+                return Ok(Some(run));
             }
         }
     }

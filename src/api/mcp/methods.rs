@@ -101,7 +101,7 @@ impl Exchange {
             .get("cursor")
             .map(|given| cursor(given).ok_or_else(|| RpcError::new(INVALID_PARAMS, invalid)));
         let filter = ListFilter { before: cursor.transpose()?, ..ListFilter::default() };
-        let page = self.api.runs.reader.page(self.caller.account.id, &filter, PAGE).map_err(Refusal::from)?;
+        let page = self.api.runs.page(self.caller.account.id, &filter, PAGE).map_err(Refusal::from)?;
         let resource = |run: &RunSummary| {
             json!({
                 "uri": uri(run.id),
@@ -125,9 +125,9 @@ impl Exchange {
             RpcError::new(INVALID_PARAMS, "resource not found").data(json!({"uri": shown}))
         };
         let id: RunId = uri.strip_prefix(RUNS).and_then(|id| id.parse().ok()).ok_or_else(unknown)?;
-        let reader = &self.api.runs.reader;
-        let found = reader.find(id, self.caller.account.id).map_err(Refusal::from)?.ok_or_else(unknown)?;
-        let record = reader.record(&found).map_err(Refusal::from)?;
+        let runs = &self.api.runs;
+        let found = runs.find(id, self.caller.account.id).map_err(Refusal::from)?.ok_or_else(unknown)?;
+        let record = runs.record(found).map_err(Refusal::from)?;
         let answer = answers::document(&RunAnswer::of(&self.api, record, RESULTS)?);
         Ok(json!({"contents": [{"uri": uri, "mimeType": "application/json", "text": answer.to_string()}]}))
     }

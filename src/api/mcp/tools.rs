@@ -17,9 +17,9 @@ use crate::api::decode::{self, SearchBody, SearchRequest};
 use crate::api::openapi::schemas::{Schemas, named, tidied, without_null};
 use crate::api::{modules, request, results};
 use crate::base::ids::RunId;
+use crate::model::run::RunSummary;
 use crate::modules::query::SearchType;
 use crate::runs::record::RunRecord;
-use crate::runs::service::Found;
 use crate::service::refusal::{Refusal, values};
 
 /// A tool.
@@ -315,24 +315,24 @@ fn get_credits(exchange: &Exchange, _: &mut Client<'_>, _: &NoArguments) -> Answ
 }
 
 impl Exchange {
-    fn find(&self, run_id: &str) -> Result<Found, Refusal> {
+    fn find(&self, run_id: &str) -> Result<RunSummary, Refusal> {
         let id: RunId = run_id.parse().map_err(|_| Refusal::no_such("run"))?;
-        let found = self.api.runs.reader.find(id, self.caller.account.id)?;
+        let found = self.api.runs.find(id, self.caller.account.id)?;
         found.ok_or_else(|| Refusal::no_such("run"))
     }
 
     fn record(&self, run_id: &str) -> Result<RunRecord, Refusal> {
-        Ok(self.api.runs.reader.record(&self.find(run_id)?)?)
+        Ok(self.api.runs.record(self.find(run_id)?)?)
     }
 
     /// Reads a run, at its end if the call waits for it. An error names the run: a client that repeated the call would pay
     /// for another one.
-    fn read(&self, client: &mut Client<'_>, found: Found, waits: bool, part: Part) -> Answer<RunAnswer> {
-        let (id, api) = (found.id(), &self.api);
+    fn read(&self, client: &mut Client<'_>, found: RunSummary, waits: bool, part: Part) -> Answer<RunAnswer> {
+        let (id, api) = (found.id, &self.api);
         let read = || {
             let found = if waits { self.wait(found, client)? } else { Some(found) };
             let Some(found) = found else { return Ok(None) };
-            RunAnswer::of(api, api.runs.reader.record(&found)?, part).map(Some)
+            RunAnswer::of(api, api.runs.record(found)?, part).map(Some)
         };
         read().map_err(|error: Refusal| error.of_run(id))
     }

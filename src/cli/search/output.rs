@@ -130,7 +130,7 @@ impl<'o> Output<'o> {
                 write_family(*out, &runs[0], &runs[1..])?;
             }
             (Self::Report { out, format, failure }, SearchEvent::Ended(runs, engine)) => {
-                let print = |page: &str| engine.browsing().print(page);
+                let print = |page: &str| engine.print(page);
                 match format.write(*out, &runs[0], &engine.catalog(), print) {
                     Err(error) if *format == report::Format::Pdf => *failure = Some(error.into()),
                     written => written?,

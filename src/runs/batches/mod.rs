@@ -38,6 +38,10 @@ const REPORT_ROWS: usize = 50;
 /// The time after which a batch whose account had not enough credits is tried again.
 const CREDIT_PAUSE: Duration = Duration::from_secs(5);
 
+/// Of the drivers of a process, runs of batches take at most one of this number, but at least one. Few of them leave capacity
+/// for single searches at the hosts that all searches ask.
+const DRIVER_SHARE: usize = 16;
+
 /// A module that at least one search has asked: a column of the matrix.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MatrixColumn {
@@ -118,10 +122,9 @@ impl Runs {
         idempotency: Option<Idempotency>,
         by: &Origin,
     ) -> Result<(BatchId, Started), StorageError> {
-        let context = &self.context;
-        let (id, created_at, simulated) = (BatchId::new(), context.clock.now(), context.simulated);
+        let (id, created_at, simulated) = (BatchId::new(), self.clock.now(), self.config.simulated);
         let batch = NewBatch { id, account, name, simulated, created_at, rows, idempotency };
-        let added = context.store.add_batch(&batch, by)?;
+        let added = self.store.add_batch(&batch, by)?;
         self.wake();
         Ok((if let Started::Repeated(RunId(earlier)) = added { BatchId(earlier) } else { id }, added))
     }
@@ -137,7 +140,7 @@ impl Runs {
         before: Option<BatchId>,
         limit: usize,
     ) -> Result<(Vec<Batch>, bool), StorageError> {
-        let store = &self.context.store;
+        let store = &self.store;
         let place = match before.map(|id| store.batch(account, id)).transpose()? {
             None => None,
             Some(Some(batch)) => Some((batch.created_at, batch.id)),
@@ -155,7 +158,7 @@ impl Runs {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn matrix(&self, id: BatchId, mut after: u32, limit: usize) -> Result<BatchMatrix, StorageError> {
-        let store = &self.context.store;
+        let store = &self.store;
         let (mut all, mut platforms) = (Vec::new(), BTreeMap::new());
         loop {
             let most = REPORT_ROWS.min(limit - all.len());
@@ -179,7 +182,7 @@ impl Runs {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn stop_batch(&self, account: AccountId, id: BatchId, by: &Origin) -> Result<bool, StorageError> {
-        let known = self.context.store.stop_batch(account, id, by)?;
+        let known = self.store.stop_batch(account, id, by)?;
         self.wake();
         Ok(known)
     }
@@ -187,19 +190,22 @@ impl Runs {
     /// Ends the batches with nothing left to do, and starts rows as long as a driver is free for them. The maintenance
     /// thread calls this after free drivers have taken the runs that wait.
     pub(in crate::runs) fn feed_batches(self: &Arc<Self>) {
-        let Some(most) = self.most_of_batches else { return };
+        if !self.hooks.continues_batches {
+            return;
+        }
+        let most = (self.config.max_runs / DRIVER_SHARE).max(1);
         if let Err(error) = self.try_to_feed(most) {
             log!(error.log_level(), "cannot continue the batches for now: {error}");
         }
     }
 
     fn try_to_feed(self: &Arc<Self>, most: usize) -> Result<(), StorageError> {
-        let simulated = self.context.simulated;
-        for batch in self.context.store.end_batches(simulated)? {
+        let simulated = self.config.simulated;
+        for batch in self.store.end_batches(simulated)? {
             info!("batch {batch}: ended");
         }
         while let Some(slot) = self.driver_for_batch(most) {
-            let Some(next) = self.context.store.next_row(simulated)? else { break };
+            let Some(next) = self.store.next_row(simulated)? else { break };
             if !self.start_row(next, slot)? {
                 break;
             }
@@ -210,8 +216,8 @@ impl Runs {
     /// Returns a driver for a run of a batch. Returns `None` if a run waits that is not of a batch, or if runs of batches
     /// have their share of the drivers.
     fn driver_for_batch(&self, most: usize) -> Option<Slot> {
-        let drivers = &self.context.drivers;
-        let of_batches = || self.registry.driven().iter().filter(|run| run.opening().batch.is_some()).count();
+        let drivers = &self.drivers;
+        let of_batches = || self.driven().iter().filter(|run| run.opening().batch.is_some()).count();
         let is_full = drivers.waiting() > 0 || of_batches() >= most;
         if is_full { None } else { drivers.reserve(1).pop() }
     }
@@ -221,12 +227,12 @@ impl Runs {
         let NextRow { row, account, search } = next;
         let refuse = |reason: RowRefusal| {
             debug!("batch {}: row {} is refused: {}", row.batch, row.position, reason.as_str());
-            self.context.store.refuse_row(row, reason).map(|()| true)
+            self.store.refuse_row(row, reason).map(|()| true)
         };
         let Some(search) = search else { return refuse(RowRefusal::Unreadable) };
-        let Some(charge) = (self.context.charge_of)(account)? else {
+        let Some(charge) = (self.hooks.charge_of)(account)? else {
             // The account is being deleted, or its plan is not configured.
-            self.context.store.wait_for_credits(account, CREDIT_PAUSE)?;
+            self.store.wait_for_credits(account, CREDIT_PAUSE)?;
             return Ok(true);
         };
         let request = StartRequest {
@@ -239,7 +245,7 @@ impl Runs {
         };
         match self.begin(request, || Some(slot)) {
             Err(StartError::Refused(Refused::InsufficientCredits { .. })) => {
-                self.context.store.wait_for_credits(account, CREDIT_PAUSE)?;
+                self.store.wait_for_credits(account, CREDIT_PAUSE)?;
                 Ok(true)
             }
             // An account that is being deleted has no batches a moment later. The others can be tried again then.

@@ -11,15 +11,15 @@ use crate::model::follow::Lookup;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::reason::Reason;
-use crate::runs::context::RunContext;
 use crate::runs::family::advance::advance;
 use crate::runs::family::plan::{Rules, next_lookups};
 use crate::runs::leads::links::{RunLinks, Subjects};
 use crate::runs::live::LiveRun;
+use crate::runs::service::Runs;
 
 /// Returns the planned look-ups that have not ended. Ends those that are no longer possible.
-pub(super) fn unfinished(context: &RunContext, lookups: &mut [Lookup]) -> Vec<Asked> {
-    let (catalog, suppressed) = (context.catalog.get(), context.suppression.get());
+pub(super) fn unfinished(runs: &Runs, lookups: &mut [Lookup]) -> Vec<Asked> {
+    let (catalog, suppressed) = (runs.catalog.get(), runs.suppression.get());
     let mut round = Vec::new();
     for (at, lookup) in lookups.iter_mut().enumerate().filter(|(_, lookup)| lookup.outcome.is_none()) {
         let query = Query::parse(SearchType::Username, &lookup.query).ok();
@@ -27,7 +27,7 @@ pub(super) fn unfinished(context: &RunContext, lookups: &mut [Lookup]) -> Vec<As
         match (catalog.get(&lookup.module), query) {
             (Some(module), Some(query)) => {
                 let (module, query) = (Arc::clone(module), Arc::new(query));
-                round.push(Asked { module, query, lookup: Some(at) });
+                round.push(Asked::new(module, query, Some(at)));
             }
             _ => (lookup.outcome, lookup.reason) = (Some(Outcome::Skipped), Some(Reason::Disabled)),
         }
@@ -36,48 +36,43 @@ pub(super) fn unfinished(context: &RunContext, lookups: &mut [Lookup]) -> Vec<As
 }
 
 /// Plans the next round of look-ups by the stored results, and adds it to `lookups`.
-pub(super) fn plan(
-    context: &RunContext,
-    run: &LiveRun,
-    lookups: &mut Vec<Lookup>,
-    as_of: Timestamp,
-) -> Vec<Asked> {
+pub(super) fn plan(runs: &Runs, run: &LiveRun, lookups: &mut Vec<Lookup>, as_of: Timestamp) -> Vec<Asked> {
     let opening = run.opening();
     let Some(order) = &opening.follow else { return Vec::new() };
     let (record, known) = (run.record(as_of), lookups.len());
-    let rules = Rules::of(context, order, opening.search_type);
+    let rules = Rules::of(runs, order, opening.search_type);
     let planned = record.findings().map_or_else(Vec::new, |run| next_lookups(&rules, &run, lookups));
     lookups.extend(planned.iter().map(|(lookup, ..)| lookup.clone()));
-    let asked = |(at, (_, module, query))| Asked { module, query: Arc::new(query), lookup: Some(at) };
+    let asked = |(at, (_, module, query))| Asked::new(module, Arc::new(query), Some(at));
     (known..).zip(planned).map(asked).collect()
 }
 
 /// Stores what the results of a run point to, and starts the first runs of its family, so that readers of the root learn
 /// of them before it ends.
-pub(super) fn start_children(context: &Arc<RunContext>, run: &LiveRun) {
+pub(super) fn start_children(runs: &Arc<Runs>, run: &LiveRun) {
     let summary = run.summary();
     if summary.follow.is_none() {
         return;
     }
-    keep_links(context, run);
+    keep_links(runs, run);
     if summary.family.is_some() || summary.stopped_at.is_some() {
         return;
     }
-    advance(context, run.id(), summary.account, Some(run.id()));
-    match context.store.children(run.id(), run.id()) {
+    advance(runs, run.id(), summary.account, Some(run.id()));
+    match runs.store.children(run.id(), run.id()) {
         Ok(children) => run.set_children(children),
         Err(error) => log!(error.log_level(), "run {}: cannot read its children: {error}", run.id()),
     }
 }
 
 /// Stores what the results point to. Without it, they are read again by whoever continues the family.
-fn keep_links(context: &RunContext, run: &LiveRun) {
-    let (record, catalog) = (run.record(context.clock.now()), context.catalog.get());
+fn keep_links(runs: &Runs, run: &LiveRun) {
+    let (record, catalog) = (run.record(runs.clock.now()), runs.catalog.get());
     let Some(findings) = record.findings() else { return };
     let links = RunLinks::of(&Subjects::of(&findings, catalog.profiles()));
     // The types have string keys and finite numbers only.
     let Ok(links) = serde_json::to_string(&links) else { return };
-    if let Err(error) = context.store.keep_links(run.id(), run.lease(), &links) {
+    if let Err(error) = runs.store.keep_links(run.id(), run.lease(), &links) {
         log!(error.log_level(), "run {}: cannot store its links: {error}", run.id());
     }
 }

@@ -13,12 +13,12 @@ use super::{Driver, Message};
 use crate::model::drive::Write;
 use crate::model::run::ResultRecord;
 use crate::modules::probe::Trace;
-use crate::runs::context::RunContext;
 use crate::runs::live::LiveRun;
 use crate::runs::pictures::avatar::{AVATAR, picture_address};
 use crate::runs::pictures::picture::fetch;
 use crate::runs::scheduler::task::{Kind, Task};
 use crate::runs::scheduler::{Turn, Work};
+use crate::runs::service::Runs;
 
 /// The most pictures of a run.
 const MAX_PICTURES: usize = 100;
@@ -31,30 +31,30 @@ impl Driver<'_> {
     /// Fetches the picture of a stored result, if the run wants pictures and the result lacks one that it names.
     pub(super) fn fetch_picture(&mut self, record: &ResultRecord) {
         let most = if self.run.opening().options.avatars { MAX_PICTURES } else { 0 };
-        if self.pictures.known.len() >= most || self.pictures.known.contains(&record.id) {
+        if self.pictured.len() >= most || self.pictured.contains(&record.id) {
             return;
         }
         if record.metadata.contains_key(AVATAR) {
-            self.pictures.known.insert(record.id);
+            self.pictured.insert(record.id);
         } else if let Some(url) = picture_address(&record.metadata) {
-            self.pictures.known.insert(record.id);
-            self.pictures.open += 1;
+            self.pictured.insert(record.id);
+            self.pictures += 1;
             self.group.add(vec![self.picture_task(record, url)]);
         }
     }
 
-    /// Sets the end of the wait for pictures when the checks have ended.
-    pub(super) fn set_end_of_pictures(&mut self) {
-        let now = Instant::now();
-        let last = match self.run.stopped_at() {
-            Some(_) => now,
-            None => self.pictures.end.unwrap_or(self.limit.at.min(now + LAST_PICTURES)),
+    /// Returns the moment at which the pictures that are missing are given up, if there are some and it is known: when the
+    /// checks have ended.
+    pub(super) fn pictures_end(&self) -> Option<Instant> {
+        let end = match self.run.stopped_at() {
+            Some(_) => self.checks_end,
+            None => self.limit.at.min(self.checks_end + LAST_PICTURES),
         };
-        self.pictures.end = (self.run.stopped_at().is_some() || self.open.is_empty()).then_some(last);
+        (self.pictures > 0 && self.open.is_empty()).then_some(end)
     }
 
     fn picture_task(&self, record: &ResultRecord, url: Url) -> (Task, Work) {
-        let (context, run, sender) = (Arc::clone(self.context), Arc::clone(self.run), self.sender.clone());
+        let (runs, run, sender) = (Arc::clone(self.runs), Arc::clone(self.run), self.sender.clone());
         let (query, ceiling) = (self.query.normal().into(), self.limit.at);
         let (result, module) = (record.id, record.source.as_str().into());
         let host = url.host_str().unwrap_or_default().to_owned();
@@ -63,11 +63,11 @@ impl Driver<'_> {
                 Ok(permit) if run.stopped().is_none() => {
                     let trace = Trace { module, probe: 0, query, control: false };
                     let deadline = ceiling.min(Instant::now() + PICTURE_TIME);
-                    let picture = fetch(&*context.checker.prober, url, trace, deadline);
+                    let picture = fetch(&*runs.checker.prober, url, trace, deadline);
                     // The host becomes free before the picture is stored.
                     drop(permit);
                     picture.and_then(|picture| {
-                        keep(&context, &run, result, &picture.thumbnail).then_some(picture.avatar)
+                        keep(&runs, &run, result, &picture.thumbnail).then_some(picture.avatar)
                     })
                 }
                 _ => None,
@@ -80,8 +80,8 @@ impl Driver<'_> {
 }
 
 /// Stores a thumbnail, before its result says that there is one. It is not worth a second try.
-fn keep(context: &RunContext, run: &LiveRun, result: u32, thumbnail: &[u8]) -> bool {
-    match context.store.keep_thumbnail(run.id(), run.lease(), result, thumbnail) {
+fn keep(runs: &Runs, run: &LiveRun, result: u32, thumbnail: &[u8]) -> bool {
+    match runs.store.keep_thumbnail(run.id(), run.lease(), result, thumbnail) {
         Ok(Write::Done | Write::Stopped(_)) => true,
         Ok(Write::LeaseLost) => false,
         Err(error) => {

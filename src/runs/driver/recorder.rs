@@ -16,19 +16,19 @@ use crate::modules::module::Module;
 use crate::modules::outcome::{Finding, Outcome, Report};
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-use crate::runs::context::RunContext;
 use crate::runs::ending::Retry;
 use crate::runs::health::counting::HealthUpdates;
 use crate::runs::leads::lead::{FOUND_BY, FoundBy};
 use crate::runs::live::LiveRun;
 use crate::runs::pictures::avatar::{AVATAR, Avatar};
+use crate::runs::service::Runs;
 
 /// The longest time until what was collected is saved. The lease is renewed as often. New results are saved at once.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
 
 /// The findings and ended modules of a run that are not stored yet. Readers see nothing of them before.
 pub(super) struct Recorder<'a> {
-    context: &'a RunContext,
+    runs: &'a Runs,
     run: &'a LiveRun,
     /// The time at which the latest check ended. Results are dated by it, so that their dates are in the order of
     /// their ids.
@@ -46,12 +46,20 @@ pub(super) struct Recorder<'a> {
     site_failed: bool,
 }
 
-/// A module that is asked.
+/// A module that is asked, and has not ended.
 pub(super) struct Asked {
     pub(super) module: Arc<Module>,
     pub(super) query: Arc<Query>,
     /// The index of the look-up, or `None` for a module of the run's own search.
     pub(super) lookup: Option<usize>,
+    /// When its check has begun, and the host with an open circuit that it tries.
+    pub(super) begun: Option<(Instant, Option<String>)>,
+}
+
+impl Asked {
+    pub(super) fn new(module: Arc<Module>, query: Arc<Query>, lookup: Option<usize>) -> Self {
+        Self { module, query, lookup, begun: None }
+    }
 }
 
 /// The answer of a check.
@@ -64,10 +72,10 @@ pub(super) struct Answer {
 }
 
 impl<'a> Recorder<'a> {
-    pub(super) fn new(context: &'a RunContext, run: &'a LiveRun) -> Self {
+    pub(super) fn new(runs: &'a Runs, run: &'a LiveRun) -> Self {
         let (_, results, _) = run.snapshot();
         // A module that the catalogue no longer has counts as a site.
-        let (catalog, mut done) = (context.catalog.get(), run.reports());
+        let (catalog, mut done) = (runs.catalog.get(), run.reports());
         done.retain(|report| catalog.get(&report.module).is_none_or(|module| !module.reads_only_feeds()));
         let came_to_nothing = |report: &Arc<ModuleReport>| came_to_nothing(report.status, report.reason);
         let mut known = HashMap::with_capacity(results.len());
@@ -76,9 +84,9 @@ impl<'a> Recorder<'a> {
             known.entry(EntityKey::of(result)).or_insert(result.id);
         }
         Self {
-            context,
+            runs,
             run,
-            newest: context.clock.now(),
+            newest: runs.clock.now(),
             known,
             next_id: results.last().map_or(1, |last| last.id + 1),
             unsaved: run.unchanged(),
@@ -136,9 +144,9 @@ impl<'a> Recorder<'a> {
         let module = &asked.module;
         self.newest = self.newest.max(at);
         if !is_shared {
-            self.health_updates.take(&self.context.health, module, &report, took, at);
+            self.health_updates.take(&self.runs.health, module, &report, took, at);
         } else if report.outcome.is_conclusive() {
-            self.context.figures.shared_answers.one();
+            self.runs.figures.shared_answers.one();
             if !module.reads_only_feeds() && asked.lookup.is_none() {
                 self.health_updates.note_conclusion();
             }
@@ -149,7 +157,7 @@ impl<'a> Recorder<'a> {
     /// Notes the end of a module, with an answer or without one: its findings are numbered and merged.
     pub(super) fn note(&mut self, asked: &Asked, report: Report, took: Duration) {
         let module = &*asked.module;
-        self.context.figures.note_check(module, &report, took);
+        self.runs.figures.note_check(module, &report, took);
         match asked.lookup {
             Some(at) => self.note_lookup(at, module, report),
             None => self.note_module(module, report, took),
@@ -172,7 +180,7 @@ impl<'a> Recorder<'a> {
             partial: report.evidence.partial,
         };
         if let Some(cut) = module_report.cut() {
-            self.context.figures.note_cut(cut);
+            self.runs.figures.note_cut(cut);
         }
         self.unsaved.add_report(module_report);
         self.add(module, report.findings);
@@ -239,8 +247,8 @@ impl<'a> Recorder<'a> {
     pub(super) fn save(&mut self) -> Option<Delta> {
         // A save that only renews the lease changes nothing that readers see.
         self.unsaved.revision += u64::from(!self.unsaved.is_empty());
-        let (run, context) = (self.run, self.context);
-        match context.store.save(run.id(), run.lease(), &self.unsaved, context.limits.lease) {
+        let (run, runs) = (self.run, self.runs);
+        match runs.store.save(run.id(), run.lease(), &self.unsaved, runs.config.limits.lease) {
             Ok(Write::LeaseLost) => {
                 run.lose();
                 return None;
@@ -256,7 +264,7 @@ impl<'a> Recorder<'a> {
         self.retry = Retry::default();
         self.save_at = Instant::now() + SAVE_EVERY;
         self.has_lookups = false;
-        context.figures.results.add(self.unsaved.added.len() as u64);
+        runs.figures.results.add(self.unsaved.added.len() as u64);
         let Delta { added, changed, reports, .. } = &mut self.unsaved;
         let (added, changed, reports) = (take(added), take(changed), take(reports));
         Some(Delta { added, changed, reports, ..self.unsaved.clone() })

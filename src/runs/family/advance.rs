@@ -17,11 +17,11 @@ use crate::model::follow::{FollowEnd, LeadCounts, LeadReason};
 use crate::model::run::{RunOptions, RunSummary, count};
 use crate::model::search::Search;
 use crate::model::start::{Cause, NewRun, Refused, Started};
-use crate::runs::context::RunContext;
 use crate::runs::leads::lead::{Lead, LeadStatus};
 use crate::runs::leads::links::{RunLinks, Subjects};
 use crate::runs::leads::{Leads, leads};
 use crate::runs::record::read_run;
+use crate::runs::service::{Runs, StartRequest};
 
 /// The number of idle families that are read at once.
 const IDLE_FAMILIES: usize = 100;
@@ -29,22 +29,22 @@ const IDLE_FAMILIES: usize = 100;
 /// Starts the runs whose turn has come, and records the end of the following if there is nothing left. `ending` is a
 /// run that has ended, or has all its results and is about to end: while others of its level run, nothing is to be done,
 /// and the family is not read. Failures are logged: maintenance tries again.
-pub(in crate::runs) fn advance(context: &RunContext, root: RunId, account: AccountId, ending: Option<RunId>) {
-    if context.drivers.is_shutting_down() {
+pub(in crate::runs) fn advance(runs: &Runs, root: RunId, account: AccountId, ending: Option<RunId>) {
+    if runs.drivers.is_shutting_down() {
         return;
     }
-    if let Err(error) = try_to_advance(context, root, account, ending) {
+    if let Err(error) = try_to_advance(runs, root, account, ending) {
         log!(error.log_level(), "run {root}: cannot follow its leads for now: {error}");
     }
 }
 
 fn try_to_advance(
-    context: &RunContext,
+    runs: &Runs,
     root: RunId,
     account: AccountId,
     ending: Option<RunId>,
 ) -> Result<(), StorageError> {
-    let Some(family) = context.store.family(root, account)? else { return Ok(()) };
+    let Some(family) = runs.store.family(root, account)? else { return Ok(()) };
     let Some(first) = family.members.first().filter(|first| first.id == root) else { return Ok(()) };
     let Some(order) = first.follow.clone().filter(|_| family.is_following) else { return Ok(()) };
     let is_ended = |run: &RunSummary| run.status.is_terminal() || Some(run.id) == ending;
@@ -56,29 +56,29 @@ fn try_to_advance(
         return Ok(());
     }
     let ended: Vec<&RunSummary> = family.members.iter().filter(|run| is_ended(run)).collect();
-    let leads = leads(links(context, &ended, root)?);
-    let rules = Rules::of(context, &order, first.search_type);
+    let leads = leads(links(runs, &ended, root)?);
+    let rules = Rules::of(runs, &order, first.search_type);
     let stopped = match first.stopped_at {
         Some(_) => Some(LeadReason::Stopped),
-        None => start_next(context, &family, &leads, &rules, level)?,
+        None => start_next(runs, &family, &leads, &rules, level)?,
     };
     // Runs that have ended since may name further leads. Maintenance continues with them.
     let was_read = |run: &RunSummary| ended.iter().any(|ended| ended.id == run.id);
     let is_over =
         |family: &StoredFamily| family.members.iter().all(|run| run.status.is_terminal() && was_read(run));
-    if let Some(newer) = context.store.family(root, account)?.filter(is_over) {
+    if let Some(newer) = runs.store.family(root, account)?.filter(is_over) {
         let exists = |run: RunId| newer.members.iter().any(|member| member.id == run);
         let started = newer.followed.iter().filter(|it| exists(it.run)).map(|it| it.lead);
         let mut followed: HashSet<Uuid> = started.collect();
         for run in &ended {
-            let looked_up = context.store.lookups(run.id)?.into_iter().filter(|it| it.outcome.is_some());
+            let looked_up = runs.store.lookups(run.id)?.into_iter().filter(|it| it.outcome.is_some());
             followed.extend(looked_up.map(|it| it.lead_id));
         }
         let (followed, others): (Vec<&Lead>, Vec<&Lead>) =
             leads.all.iter().partition(|lead| followed.contains(&lead.lead_id));
         let not_followed = others.iter().filter(|lead| lead.status != LeadStatus::Found).count();
         let leads = LeadCounts { followed: count(followed.len()), not_followed: count(not_followed) };
-        context.store.end_following(root, &FollowEnd { leads, stopped })?;
+        runs.store.end_following(root, &FollowEnd { leads, stopped })?;
     }
     Ok(())
 }
@@ -89,15 +89,15 @@ fn depth_of(run: &RunSummary) -> u8 {
 
 /// Returns what the results of runs point to. The results are read only of runs that have ended without success, or in an
 /// earlier version: others have stored it.
-fn links(context: &RunContext, ended: &[&RunSummary], root: RunId) -> Result<Vec<RunLinks>, StorageError> {
+fn links(runs: &Runs, ended: &[&RunSummary], root: RunId) -> Result<Vec<RunLinks>, StorageError> {
     let mut links = Vec::new();
-    for (id, stored) in context.store.family_links(root)? {
+    for (id, stored) in runs.store.family_links(root)? {
         let Some(run) = ended.iter().find(|run| run.id == id) else { continue };
         if let Some(stored) = stored.and_then(|text| serde_json::from_str(&text).ok()) {
             links.push(stored);
         } else {
-            let record = read_run(&context.store, (*run).clone(), context.clock.now())?;
-            let catalog = context.catalog.get();
+            let record = read_run(&runs.store, (*run).clone(), runs.clock.now())?;
+            let catalog = runs.catalog.get();
             let findings = record.findings();
             links.extend(findings.map(|run| RunLinks::of(&Subjects::of(&run, catalog.profiles()))));
         }
@@ -107,7 +107,7 @@ fn links(context: &RunContext, ended: &[&RunSummary], root: RunId) -> Result<Vec
 
 /// Starts the runs for leads up to this level. Returns why it stopped before the last one.
 fn start_next(
-    context: &RunContext,
+    runs: &Runs,
     family: &StoredFamily,
     leads: &Leads,
     rules: &Rules<'_>,
@@ -123,8 +123,8 @@ fn start_next(
         next.truncate(left);
     }
     for search in next {
-        let Some(charge) = (context.charge_of)(root.account)? else { return Ok(None) };
-        match start(context, root, search, Origin::SYSTEM, &charge)?.1 {
+        let Some(charge) = (runs.hooks.charge_of)(root.account)? else { return Ok(None) };
+        match start(runs, root, search, Origin::SYSTEM, &charge)?.1 {
             Started::Refused(Refused::InsufficientCredits { .. }) => {
                 return Ok(Some(LeadReason::InsufficientCredits));
             }
@@ -137,13 +137,13 @@ fn start_next(
 }
 
 /// Continues the families that no run continues, because the process that drove their last run ended before it did so.
-pub(in crate::runs) fn advance_idle(context: &RunContext) {
+pub(in crate::runs) fn advance_idle(runs: &Runs) {
     // In pages, so that a family that cannot be continued hides no other.
     let mut after = RunId(Uuid::nil());
     loop {
-        match context.store.idle_families(context.simulated, after, IDLE_FAMILIES) {
+        match runs.store.idle_families(runs.config.simulated, after, IDLE_FAMILIES) {
             Ok(idle) => {
-                idle.iter().for_each(|(root, account)| advance(context, *root, *account, None));
+                idle.iter().for_each(|(root, account)| advance(runs, *root, *account, None));
                 match idle.last() {
                     Some((last, _)) if idle.len() == IDLE_FAMILIES => after = *last,
                     _ => return,
@@ -161,38 +161,29 @@ pub(in crate::runs) fn advance_idle(context: &RunContext) {
 /// # Errors
 /// Returns an error if the store fails.
 pub(super) fn start(
-    context: &RunContext,
+    runs: &Runs,
     like: &RunSummary,
     NextSearch { member, query, modules, named }: NextSearch,
     origin: Origin,
     charge: &Charge,
 ) -> Result<(RunId, Started), StorageError> {
     let parent = member.place.parent;
-    let new = NewRun {
-        id: RunId::new(),
+    let options = RunOptions { named, ..like.options };
+    let request = StartRequest {
         account: like.account,
-        search: Search {
-            options: RunOptions { named, ..like.options },
-            follow: like.follow.clone(),
-            ..Search::plain(&query)
-        },
+        search: Search { options, follow: like.follow.clone(), ..Search::plain(&query) },
         cause: Cause::Lead(member),
-        simulated: like.simulated,
-        modules: modules.iter().map(|module| module.id().to_string()).collect(),
-        created_at: context.clock.now(),
-        owner: None,
-        holds: context.limits.lease,
-        max_waiting: None,
-        // A lead is searched once.
-        is_unconfirmed: false,
+        charge: *charge,
         idempotency: None,
         origin,
     };
-    let started = context.store.start(&new, charge)?;
+    let modules = modules.iter().map(|module| module.id().to_string()).collect();
+    let new = NewRun { simulated: like.simulated, ..runs.new_run(request, modules, None) };
+    let started = runs.store.start(&new, charge)?;
     if started == Started::Created {
         info!("run {}: started for a lead of run {parent}", new.id);
-        context.figures.note_start(new.search.search_type, charge.credits);
-        context.drivers.wake_maintenance();
+        runs.figures.note_start(new.search.search_type, charge.credits);
+        runs.drivers.wake_maintenance();
     }
     Ok((new.id, started))
 }

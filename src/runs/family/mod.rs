@@ -10,15 +10,14 @@ pub(super) mod advance;
 pub mod plan;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::context::RunContext;
 use super::leads::lead::{Lead, LeadStatus};
 use super::leads::links::{RunLinks, Subjects};
 use super::leads::{Leads, leads};
 use super::record::{Findings, RunRecord, read_run};
+use super::service::Runs;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
@@ -87,24 +86,15 @@ pub enum FollowResult {
     Refused(Refused),
 }
 
-/// A component that reads families, and follows leads on request.
-pub struct FamilyService {
-    context: Arc<RunContext>,
-}
-
-impl FamilyService {
-    pub(in crate::runs) fn new(context: Arc<RunContext>) -> Self {
-        Self { context }
-    }
-
+impl Runs {
     /// Returns a run, which was read just before, with the other runs of its family.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn of(&self, record: RunRecord) -> Result<Family, StorageError> {
+    pub fn family(&self, record: RunRecord) -> Result<Family, StorageError> {
         let (of, account, as_of) = (record.summary.id, record.summary.account, record.as_of);
         let root = record.summary.family.map_or(of, |place| place.root);
-        let stored = self.context.store.family(root, account)?.unwrap_or_else(|| StoredFamily {
+        let stored = self.store.family(root, account)?.unwrap_or_else(|| StoredFamily {
             members: vec![record.summary.clone()],
             lookups: vec![count(record.lookups.len())],
             ..StoredFamily::default()
@@ -112,7 +102,7 @@ impl FamilyService {
         let mut own = Some(record);
         let read = |run: &RunSummary| match own.take_if(|own| own.summary.id == run.id) {
             Some(own) => Ok(own),
-            None => read_run(&self.context.store, run.clone(), as_of),
+            None => read_run(&self.store, run.clone(), as_of),
         };
         let mut members = stored.members.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         // It may have been deleted since it was read.
@@ -138,9 +128,8 @@ impl FamilyService {
             stored.members.iter().any(|member| !member.status.is_terminal() && names(member.id))
         };
         let first = stored.members.first();
-        let rules =
-            first.and_then(|it| Some(Rules::of(&self.context, it.follow.as_deref()?, it.search_type)));
-        let by_hand = Rules::on_request(&self.context, family.asked());
+        let rules = first.and_then(|it| Some(Rules::of(self, it.follow.as_deref()?, it.search_type)));
+        let by_hand = Rules::on_request(self, family.asked());
         // The store has no place for a run whose root was deleted.
         let has_root = first.is_some_and(|first| first.id == family.root());
         for lead in &mut leads.all {
@@ -193,21 +182,21 @@ impl FamilyService {
     /// Returns an error if the store fails.
     pub fn tree(&self, run: &RunSummary) -> Result<FamilyTree, StorageError> {
         let root = run.family.map_or(run.id, |place| place.root);
-        let family = self.context.store.family(root, run.account)?;
+        let family = self.store.family(root, run.account)?;
         Ok(family.map_or_else(FamilyTree::default, |family| FamilyTree::of(&family, run.id)))
     }
 
     /// Returns the searches that the leads of a family start next, without the limit on their number. `runs` are all
     /// runs of the family, the root first, and have ended. `known` are the leads for which runs were started.
-    pub fn next(&self, runs: &[RunRecord], known: &HashSet<Uuid>) -> Vec<NextSearch> {
+    pub fn next_searches(&self, runs: &[RunRecord], known: &HashSet<Uuid>) -> Vec<NextSearch> {
         let Some(root) = runs.first().map(|run| &run.summary) else { return Vec::new() };
         let Some(order) = root.follow.as_deref() else { return Vec::new() };
-        let rules = Rules::of(&self.context, order, root.search_type);
+        let rules = Rules::of(self, order, root.search_type);
         next_searches(&rules, &self.leads_of(runs), root, known, u8::MAX)
     }
 
     fn leads_of(&self, runs: &[RunRecord]) -> Leads {
-        let catalog = self.context.catalog.get();
+        let catalog = self.catalog();
         let findings = runs.iter().filter_map(RunRecord::findings);
         leads(findings.map(|run| RunLinks::of(&Subjects::of(&run, catalog.profiles()))).collect())
     }
@@ -218,7 +207,7 @@ impl FamilyService {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn follow(
+    pub fn follow_lead(
         &self,
         family: &Family,
         lead_id: Uuid,
@@ -236,7 +225,7 @@ impl FamilyService {
             return Ok(FollowResult::NotFollowable(None));
         }
         let parent = family.asked();
-        let rules = Rules::on_request(&self.context, parent);
+        let rules = Rules::on_request(self, parent);
         let (query, modules) = match rules.judge(lead) {
             Ok((query, modules)) => (query, modules.to_vec()),
             Err(reason) => return Ok(FollowResult::NotFollowable(Some(reason))),
@@ -246,7 +235,7 @@ impl FamilyService {
         let member =
             NewMember { place, lead: lead_id, class, max_searches: MAX_SEARCHES, is_on_request: true };
         let search = NextSearch { member, query, modules, named };
-        let (run, started) = start(&self.context, parent, search, origin, charge)?;
+        let (run, started) = start(self, parent, search, origin, charge)?;
         Ok(match started {
             Started::Created => FollowResult::Run(run),
             Started::Repeated(earlier) => FollowResult::Run(earlier),

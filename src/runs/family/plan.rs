@@ -18,16 +18,16 @@ use crate::modules::catalog::{Catalog, Choice, Selection};
 use crate::modules::definition::{Contact, ResultType};
 use crate::modules::module::Module;
 use crate::modules::query::{Query, SearchType};
-use crate::runs::context::RunContext;
 use crate::runs::leads::lead::{Lead, LeadStatus};
 use crate::runs::leads::links::{RunLinks, Subjects};
 use crate::runs::leads::{Leads, leads};
 use crate::runs::record::Findings;
+use crate::runs::service::Runs;
 use crate::runs::suppression::Suppressed;
 
 /// What decides whether a lead of a family is followed.
 pub(in crate::runs) struct Rules<'a> {
-    context: &'a RunContext,
+    runs: &'a Runs,
     /// How the family's leads are followed.
     pub(super) order: FollowOrder,
     /// Whether the owner asks for a single lead. Then only reasons that are final keep it from being followed.
@@ -41,28 +41,28 @@ pub(in crate::runs) struct Rules<'a> {
 }
 
 impl<'a> Rules<'a> {
-    pub(in crate::runs) fn of(context: &'a RunContext, order: &FollowOrder, root_type: SearchType) -> Self {
-        let (catalog, suppressed) = (context.catalog.get(), context.suppression.get());
+    pub(in crate::runs) fn of(runs: &'a Runs, order: &FollowOrder, root_type: SearchType) -> Self {
+        let (catalog, suppressed) = (runs.catalog.get(), runs.suppression.get());
         let modules = SearchType::ALL.map(|search_type| {
             let choice = order.choice_for(search_type, root_type);
-            let (premium, discovery, nsfw) = (false, context.discovery, choice.nsfw);
+            let (premium, discovery, nsfw) = (false, runs.config.discovery, choice.nsfw);
             let switches = Selection { search_type, premium, discovery, nsfw };
             (search_type, catalog.choose(&switches, &choice).ok())
         });
         let modules = modules.into_iter().collect();
-        Self { context, order: order.clone(), is_on_request: false, catalog, modules, suppressed }
+        Self { runs, order: order.clone(), is_on_request: false, catalog, modules, suppressed }
     }
 
     /// Returns the rules by which leads of a run are followed on request: at any distance and of any class, with the
     /// modules that the run was allowed to ask.
-    pub(super) fn on_request(context: &'a RunContext, run: &RunSummary) -> Self {
+    pub(super) fn on_request(runs: &'a Runs, run: &RunSummary) -> Self {
         let RunOptions { nsfw, passive, .. } = run.options;
         let excluded = run.follow.as_deref().map(|order| order.choice.exclude_modules.clone());
         let exclude_modules = excluded.unwrap_or_default();
         let choice = Choice { nsfw, passive, exclude_modules, ..Choice::default() };
         let (depth, max_searches, links) = (u8::MAX, MAX_SEARCHES, Class::Stated);
         let order = FollowOrder { depth, max_searches, links, choice };
-        Self { is_on_request: true, ..Self::of(context, &order, run.search_type) }
+        Self { is_on_request: true, ..Self::of(runs, &order, run.search_type) }
     }
 
     /// Returns how a lead is followed if no limit is reached, or why not: the query, and the modules that are asked. An
@@ -105,9 +105,9 @@ impl<'a> Rules<'a> {
         let is_left_out = choice.exclude_modules.iter().any(|id| **id == **module.id())
             || entry.nsfw && !choice.nsfw
             || choice.passive && entry.contact != Contact::ThirdParty
-            || entry.discovery && !self.context.discovery
+            || entry.discovery && !self.runs.config.discovery
             || module.is_premium();
-        let is_asked = !is_left_out && module.why_skipped(query, self.context.checker.keys()).is_none();
+        let is_asked = !is_left_out && module.why_skipped(query, self.runs.checker.keys()).is_none();
         is_asked.then_some(module)
     }
 

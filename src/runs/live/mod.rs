@@ -67,8 +67,6 @@ struct State {
     ring_from: u64,
     done: Option<Frame>,
     is_stored: bool,
-    /// Whether the store may have notes about the run.
-    is_annotated: bool,
     ended_at: Option<Instant>,
     stopped: Option<Stopped>,
     /// Whether the driver is to save before the next save is due.
@@ -102,6 +100,17 @@ pub struct Step {
     pub end: Position,
     /// Whether the last of them is the `done` frame.
     pub is_last: bool,
+}
+
+/// The result of a read of the store.
+#[derive(Clone)]
+pub(super) enum Read {
+    /// What was not read.
+    Step(Arc<Step>),
+    /// The run was deleted.
+    Gone,
+    /// The store does not answer.
+    Failed,
 }
 
 fn published(records: Vec<ResultRecord>, revision: u64) -> Vec<Arc<PublishedResult>> {
@@ -172,9 +181,7 @@ impl LiveRun {
     ) -> Self {
         let (ran_for, done, lookups, results) = (Duration::ZERO, Vec::new(), Vec::new(), Vec::new());
         let from = Resumable { lease, ran_for, summary: opening, modules, done, lookups, results };
-        let mut run = Self::resume(from, changes);
-        run.state.get_mut().is_annotated = false;
-        run
+        Self::resume(from, changes)
     }
 
     /// Creates a run that was waiting or interrupted. Its stored results count as published.
@@ -198,7 +205,6 @@ impl LiveRun {
             ring_from: base + 1,
             done: None,
             is_stored: false,
-            is_annotated: true,
             ended_at: None,
             stopped: None,
             wants_save: false,
@@ -285,11 +291,6 @@ impl LiveRun {
         self.state.lock().ended_at
     }
 
-    /// Returns whether the store may have notes about the run.
-    pub fn is_annotated(&self) -> bool {
-        self.state.lock().is_annotated
-    }
-
     /// Returns the reason why this process no longer drives the run, if it was stopped.
     pub fn stopped(&self) -> Option<Stopped> {
         self.state.lock().stopped
@@ -365,14 +366,6 @@ impl LiveRun {
     /// Sets the runs that leads of this run have started. Readers learn of them before the `done` frame.
     pub(super) fn set_children(&self, children: Vec<(FollowedLead, RunSummary)>) {
         self.state.lock().children = children;
-    }
-
-    /// Records that the store may have notes about the run, which changes it for its readers.
-    pub(super) fn note_annotated(&self) {
-        self.change(|state| {
-            state.is_annotated = true;
-            true
-        });
     }
 
     /// Sets the waker of the driver.

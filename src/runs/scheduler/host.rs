@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::TaskId;
+use super::task::{GroupId, TaskId};
 use crate::base::ids::AccountId;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::reason::Reason;
@@ -12,14 +12,19 @@ use crate::modules::reason::Reason;
 /// The time without a check after which the limit of a host is forgotten.
 pub(super) const FORGET_AFTER: Duration = Duration::from_secs(10 * 60);
 
+/// Who takes turns at a host: accounts, or at the browsers runs.
+pub(super) type Owner = (Option<AccountId>, Option<GroupId>);
+
 /// What is known about a host, and the checks that wait for it.
 ///
 /// Checks of batches let all others go first, and leave one place free for them, so that a search never waits for a
 /// batch at a slow host.
 pub(super) struct Host {
     pub(super) limit: AdaptiveLimit,
-    busy: usize,
-    waiting: BTreeMap<Place, Option<AccountId>>,
+    /// The number of places that checks of batches leave free.
+    spare: usize,
+    pub(super) busy: usize,
+    waiting: BTreeMap<Place, Owner>,
     /// The turn of the check that last left the queue.
     turn: u64,
     pub(super) paused_until: Option<Instant>,
@@ -29,7 +34,7 @@ pub(super) struct Host {
     concluded: Option<Instant>,
 }
 
-/// A place in the queue. Accounts take turns, and checks with the same turn keep the order in which they came.
+/// A place in the queue. Owners take turns, and checks with the same turn keep the order in which they came.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     is_of_batch: bool,
@@ -42,6 +47,7 @@ impl Host {
     pub(super) fn new(most: usize, now: Instant) -> Self {
         Self {
             limit: AdaptiveLimit::new(most),
+            spare: 1,
             busy: 0,
             waiting: BTreeMap::new(),
             turn: 0,
@@ -51,10 +57,17 @@ impl Host {
         }
     }
 
+    /// Creates the host of browsers with that many pages.
+    pub(super) fn of_browsers(pages: usize, now: Instant) -> Self {
+        let most = pages.max(1);
+        let limit = AdaptiveLimit { limit: most, ..AdaptiveLimit::new(most) };
+        Self { limit, spare: 0, ..Self::new(most, now) }
+    }
+
     /// Returns whether another check may run.
     pub(super) fn has_place(&self, is_of_batch: bool) -> bool {
         let limit = self.limit.get();
-        self.busy < if is_of_batch { limit.saturating_sub(1).max(1) } else { limit }
+        self.busy < if is_of_batch { limit.saturating_sub(self.spare).max(1) } else { limit }
     }
 
     /// Returns whether a check that was not in the queue may run: it passes no other one.
@@ -63,15 +76,12 @@ impl Host {
         self.has_place(is_of_batch) && self.waiting.keys().next().is_none_or(passes_nobody)
     }
 
-    /// Puts a check into the queue: the second check of an account comes after the first ones of all others, and so on.
-    pub(super) fn wait(&mut self, task: TaskId, account: Option<AccountId>, is_of_batch: bool) {
-        let own = self
-            .waiting
-            .iter()
-            .filter(|(place, owner)| place.is_of_batch == is_of_batch && **owner == account);
+    /// Puts a check into the queue: the second check of an owner comes after the first ones of all others, and so on.
+    pub(super) fn wait(&mut self, task: TaskId, owner: Owner, is_of_batch: bool) {
+        let own = self.waiting.iter().filter(|(place, of)| place.is_of_batch == is_of_batch && **of == owner);
         let last = own.map(|(place, _)| place.turn + 1).max();
         let turn = last.unwrap_or_default().max(self.turn + 1);
-        self.waiting.insert(Place { is_of_batch, turn, task }, account);
+        self.waiting.insert(Place { is_of_batch, turn, task }, owner);
     }
 
     /// Returns whether the turn of a waiting check has come.
@@ -91,11 +101,6 @@ impl Host {
     /// Removes the checks from the queue that no longer wait.
     pub(super) fn retain(&mut self, waits: impl Fn(TaskId) -> bool) {
         self.waiting.retain(|place, _| waits(place.task));
-    }
-
-    /// Starts a check.
-    pub(super) fn begin(&mut self) {
-        self.busy += 1;
     }
 
     /// Ends a check that began at `began`.

@@ -9,7 +9,7 @@ use std::time::Instant;
 use parking_lot::{Condvar, Mutex};
 
 use super::host::{Feedback, Host};
-use super::task::{Class, GroupId, Kind, LANES, Lane, Pace, Task, TaskId};
+use super::task::{BROWSERS, GroupId, Kind, LANES, Lane, Pace, Task, TaskId};
 use crate::base::ids::AccountId;
 use crate::modules::control_check::ControlCheck;
 use crate::modules::module::Module;
@@ -46,18 +46,6 @@ pub(super) struct Waiting {
     pub(super) has_followed: bool,
 }
 
-/// A check that has begun.
-pub struct Running {
-    /// The number by which its group knows it.
-    pub place: usize,
-    pub(super) kind: Kind,
-    pub(super) lane: Lane,
-    /// The time at which it began.
-    pub since: Instant,
-    /// The host with an open circuit that it tries.
-    pub trial: Option<String>,
-}
-
 /// The checks of one run.
 pub(super) struct GroupState {
     pub(super) account: Option<AccountId>,
@@ -68,23 +56,24 @@ pub(super) struct GroupState {
     pub(super) lanes: [VecDeque<TaskId>; LANES],
     /// The number of checks that wait, in lanes and elsewhere.
     pub(super) waiting: usize,
-    pub(super) running: HashMap<TaskId, Running>,
+    /// The tasks that have begun, each with the lane from which it came.
+    pub(super) running: HashMap<TaskId, Lane>,
 }
 
 impl GroupState {
     fn running(&self, lane: Lane) -> usize {
-        self.running.values().filter(|check| check.lane == lane).count()
+        self.running.values().filter(|own| **own == lane).count()
     }
 
     /// Returns the order in which the lanes are asked for the next check. `window` is the run's share of the workers: a
     /// sixteenth of it begins with the slowest checks, since the run waits for them. Then come those whose hits come
     /// soonest, and the last quarter goes to slow ones again.
     fn order(&self, window: usize) -> [Lane; LANES] {
-        let (tail, all) = (self.running(Lane::Tail), self.running.len() - self.running(Lane::Browser));
+        let (tail, all) = (self.running(Lane::Tail), self.running.len());
         let is_tail_due = tail < window / 16 || (all >= window - window / 4 && tail < window / 4);
         match is_tail_due {
-            true => [Lane::Picture, Lane::Tail, Lane::Front, Lane::Browser],
-            false => [Lane::Picture, Lane::Front, Lane::Tail, Lane::Browser],
+            true => [Lane::Picture, Lane::Tail, Lane::Front],
+            false => [Lane::Picture, Lane::Front, Lane::Tail],
         }
     }
 
@@ -92,29 +81,15 @@ impl GroupState {
     fn has(&self, lane: Lane) -> bool {
         !self.lanes[lane as usize].is_empty() && (lane != Lane::Picture || self.running(lane) < PICTURES)
     }
-}
 
-/// The threads of one class.
-#[derive(Default)]
-pub(super) struct Crew {
-    pub(super) name: &'static str,
-    /// The configured number of threads.
-    pub(super) wanted: usize,
-    pub(super) threads: usize,
-    pub(super) idle: usize,
-    /// The moment until which no thread is started, since one could not be.
-    pub(super) limited_until: Option<Instant>,
-    /// The moment for which one of the idle threads waits.
-    pub(super) timer: Option<Instant>,
-}
-
-impl Crew {
-    pub(super) fn of(name: &'static str, wanted: usize) -> Self {
-        Self { name, wanted, ..Self::default() }
+    /// Returns about how many tasks in lanes may begin now. Those in the tail are in the front, too.
+    fn ready(&self) -> usize {
+        let lanes = [Lane::Front, Lane::Picture].into_iter().filter(|lane| self.has(*lane));
+        lanes.map(|lane| self.lanes[lane as usize].len()).sum()
     }
 }
 
-/// All checks that wait or run.
+/// All checks that wait or run, and the threads that run them.
 #[derive(Default)]
 pub(super) struct State {
     pub(super) tasks: HashMap<TaskId, Waiting>,
@@ -130,12 +105,30 @@ pub(super) struct State {
     next_of_module: HashMap<Arc<str>, Instant>,
     /// The number of the last task or group.
     last_id: u64,
-    pub(super) crews: [Crew; 2],
+    /// The configured maximum number of concurrent checks of one host, over all runs.
+    pub(super) most_of_host: usize,
+    /// The number of pages that can be open in browsers at once.
+    pub(super) pages: usize,
+    /// The number of threads that may be started.
+    pub(super) workers: usize,
+    pub(super) threads: usize,
+    pub(super) idle: usize,
+    /// Whether it was found out how many threads can be started.
+    pub(super) is_measured: bool,
 }
 
 impl State {
-    pub(super) fn of(crews: [Crew; 2]) -> Self {
-        Self { crews, ..Self::default() }
+    pub(super) fn of(workers: usize, pages: usize, most_of_host: usize) -> Self {
+        Self { workers, pages, most_of_host, ..Self::default() }
+    }
+
+    /// Returns a host, which is a new one if nothing is known about it.
+    pub(super) fn host(&mut self, name: &str, now: Instant) -> &mut Host {
+        let (most, pages) = (self.most_of_host, self.pages);
+        self.hosts.entry(name.to_owned()).or_insert_with(|| match name {
+            BROWSERS => Host::of_browsers(pages, now),
+            _ => Host::new(most, now),
+        })
     }
 
     pub(super) fn next_id(&mut self) -> u64 {
@@ -156,7 +149,7 @@ impl State {
     pub(super) fn remove(&mut self, id: TaskId) -> Option<Work> {
         let Waiting { task, work, group, .. } = self.tasks.remove(&id)?;
         if let Some(group) = self.groups.get_mut(&group) {
-            group.waiting -= usize::from(task.kind.is_check());
+            group.waiting -= usize::from(task.kind == Kind::Check);
         }
         Some(work)
     }
@@ -172,7 +165,8 @@ impl State {
     /// Frees a host of a check.
     pub(super) fn free(&mut self, name: &str, feedback: Feedback, began: Instant, now: Instant) {
         let Some(host) = self.hosts.get_mut(name) else { return };
-        host.end(feedback, began, now);
+        // The number of pages does not depend on what sites answer.
+        host.end(if name == BROWSERS { Feedback::Neutral } else { feedback }, began, now);
         if host.has_turn() && !self.free_hosts.iter().any(|known| known == name) {
             self.free_hosts.push_back(name.to_owned());
         }
@@ -206,42 +200,39 @@ impl State {
         removed.into_iter().map(|(_, waiting)| waiting).collect()
     }
 
-    /// Returns whether batches and other runs, in this order of flags, may begin further checks. `most` is the number of
-    /// workers for checks.
-    fn may_begin(&self, most: usize) -> [bool; 2] {
+    /// Returns whether batches and other runs, in this order of flags, may begin further checks.
+    fn may_begin(&self) -> [bool; 2] {
         let (mut running, mut groups) = ([0, 0], [0, 0]);
         for group in self.groups.values() {
             running[usize::from(group.is_of_batch)] += group.running.len();
             groups[usize::from(group.is_of_batch)] += 1;
         }
-        let of_batches = (most / BATCH_WORKERS).max(1);
-        let share = [most.saturating_sub(of_batches).max(1), of_batches];
+        let of_batches = (self.workers / BATCH_WORKERS).max(1);
+        let share = [self.workers.saturating_sub(of_batches).max(1), of_batches];
         [0, 1].map(|own| groups[1 - own] == 0 || running[own] < share[own])
     }
 
     /// Takes a task from the lanes of the group whose turn it is, of all or of those that would begin with it.
-    fn next_in_lanes(&mut self, class: Class, most: usize, begins: bool) -> Option<(TaskId, Lane)> {
-        let may_begin = self.may_begin(most);
+    fn next_in_lanes(&mut self, begins: bool) -> Option<(TaskId, Lane)> {
+        let may_begin = self.may_begin();
         let mut of_account: HashMap<Option<AccountId>, usize> = HashMap::new();
         for group in self.groups.values() {
             *of_account.entry(group.account).or_default() += group.running.len();
         }
         let may_take = |group: &GroupState| {
-            class.lanes().iter().any(|lane| group.has(*lane))
+            group.ready() > 0
                 && (!begins || group.running.is_empty() && !group.is_of_batch)
-                && (class == Class::Browser || may_begin[usize::from(group.is_of_batch)])
+                && may_begin[usize::from(group.is_of_batch)]
         };
-        // Each browser goes to the run with the fewest pages, whatever other checks it has.
-        let turn = |(id, group): (&GroupId, &GroupState)| match class {
-            Class::Check => (group.is_of_batch, of_account[&group.account], group.running.len(), *id),
-            Class::Browser => (false, group.running(Lane::Browser), 0, *id),
+        let turn = |(id, group): (&GroupId, &GroupState)| {
+            (group.is_of_batch, of_account[&group.account], group.running.len(), *id)
         };
         let mut turns: Vec<_> = self.groups.iter().filter(|(_, group)| may_take(group)).map(turn).collect();
         turns.sort_unstable();
-        let window = (most / self.groups.len().max(1)).max(LEAST_WINDOW);
+        let window = (self.workers / self.groups.len().max(1)).max(LEAST_WINDOW);
         for (.., id) in turns {
             let Some(group) = self.groups.get_mut(&id) else { continue };
-            for lane in group.order(window).into_iter().filter(|lane| class.lanes().contains(lane)) {
+            for lane in group.order(window) {
                 while group.has(lane) {
                     let Some(task) = group.lanes[lane as usize].pop_front() else { break };
                     let waiting = self.tasks.get_mut(&task).filter(|waiting| waiting.is_in_lane);
@@ -256,14 +247,12 @@ impl State {
     }
 
     /// Takes a task from the queue of a host that has a place for it.
-    fn next_of_hosts(&mut self, class: Class, most: usize) -> Option<TaskId> {
-        let may_begin = self.may_begin(most);
+    fn next_of_hosts(&mut self) -> Option<TaskId> {
+        let may_begin = self.may_begin();
         let Self { hosts, tasks, groups, free_hosts, .. } = self;
         let is_wanted = |id| {
-            let Some(waiting) = tasks.get(&id) else { return false };
-            let is_of_batch = groups.get(&waiting.group).is_some_and(|group| group.is_of_batch);
-            class.lanes().contains(&waiting.task.kind.lane())
-                && (class == Class::Browser || may_begin[usize::from(is_of_batch)])
+            let group = tasks.get(&id).and_then(|waiting| groups.get(&waiting.group));
+            group.is_some_and(|group| may_begin[usize::from(group.is_of_batch)])
         };
         free_hosts.retain(|name| hosts.get(name).is_some_and(Host::has_turn));
         free_hosts.iter().find_map(|name| hosts.get_mut(name)?.next_turn(is_wanted))
@@ -271,14 +260,14 @@ impl State {
 
     /// Takes the next task: the first one of each run but those of batches, then those whose turn at a host has come,
     /// since the host is idle until then, then all others. The lane is unknown for a task from the queue of a host.
-    pub(super) fn next(&mut self, class: Class, most: usize) -> Option<(TaskId, Option<Lane>)> {
-        if let Some((id, lane)) = self.next_in_lanes(class, most, true) {
+    pub(super) fn next(&mut self) -> Option<(TaskId, Option<Lane>)> {
+        if let Some((id, lane)) = self.next_in_lanes(true) {
             return Some((id, Some(lane)));
         }
-        if let Some(id) = self.next_of_hosts(class, most) {
+        if let Some(id) = self.next_of_hosts() {
             return Some((id, None));
         }
-        self.next_in_lanes(class, most, false).map(|(id, lane)| (id, Some(lane)))
+        self.next_in_lanes(false).map(|(id, lane)| (id, Some(lane)))
     }
 
     /// Reserves the next check of a module, which may begin at the returned time.
@@ -302,28 +291,17 @@ impl State {
         Ok(begin)
     }
 
-    /// Lets a task wait for a time.
-    pub(super) fn delay(&mut self, id: TaskId, at: Instant) {
-        self.delayed.insert((at, id));
-        for crew in &mut self.crews {
-            crew.timer = crew.timer.filter(|timer| *timer <= at);
-        }
-    }
-
-    /// Returns whether a worker of the class may have something to do.
-    pub(super) fn has_ready(&self, class: Class) -> bool {
-        !self.free_hosts.is_empty()
-            || self.groups.values().any(|group| class.lanes().iter().any(|lane| group.has(*lane)))
+    /// Returns about how many workers may have something to do now.
+    pub(super) fn ready(&self) -> usize {
+        self.free_hosts.len() + self.groups.values().map(GroupState::ready).sum::<usize>()
     }
 }
 
 /// The checks of all runs, and their workers. There is one value for each process.
 pub struct Scheduler {
-    /// The configured maximum number of concurrent checks of one host, over all runs.
-    pub(super) most_of_host: usize,
     pub(super) state: Mutex<State>,
-    /// Notified when a check of each class may be ready.
-    pub(super) called: [Condvar; 2],
+    /// Notified when a check may be ready.
+    pub(super) called: Condvar,
     pub(super) health: Arc<HealthTable>,
     pub(super) answers: SharedAnswers,
 }
@@ -446,10 +424,8 @@ impl Drop for Permit {
         if let Some(question) = &self.question {
             state.release_followers(question);
         }
-        for class in [Class::Check, Class::Browser] {
-            if state.has_ready(class) {
-                self.scheduler.called[class as usize].notify_one();
-            }
+        if state.ready() > 0 {
+            self.scheduler.called.notify_one();
         }
     }
 }

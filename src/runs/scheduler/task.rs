@@ -12,13 +12,14 @@ pub(super) type TaskId = u64;
 /// The number of a group.
 pub type GroupId = u64;
 
+/// The host that checks in browsers need besides that of their site. Its places are the pages that can be open at once.
+pub(super) const BROWSERS: &str = "(browsers)";
+
 /// The kinds of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A check of a module.
     Check,
-    /// A check of a module in a browser.
-    InBrowser,
     /// A picture, which may be fetched beside the checks.
     Picture,
     /// A task that is dropped if it cannot start at once.
@@ -26,14 +27,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub(super) fn is_check(self) -> bool {
-        matches!(self, Self::Check | Self::InBrowser)
-    }
-
     pub(super) fn lane(self) -> Lane {
         match self {
             Self::Check | Self::IfFree => Lane::Front,
-            Self::InBrowser => Lane::Browser,
             Self::Picture => Lane::Picture,
         }
     }
@@ -41,8 +37,6 @@ impl Kind {
 
 /// A check that waits for its turn.
 pub struct Task {
-    /// The number by which its group knows it.
-    pub place: usize,
     /// Its kind.
     pub kind: Kind,
     /// The module, unless it is no check of one.
@@ -61,15 +55,18 @@ impl Task {
     /// Creates a task for hosts, which is no check of a module.
     pub fn plain(kind: Kind, sources: Vec<Vec<String>>) -> Self {
         let (pace, expected) = (Pace::default(), Duration::ZERO);
-        Self { place: 0, kind, module: None, sources, question: None, pace, expected }
+        Self { kind, module: None, sources, question: None, pace, expected }
     }
 
     /// Creates the task of a check of a module.
-    pub fn of(module: &Arc<Module>, query: &Query, place: usize) -> Self {
+    pub fn of(module: &Arc<Module>, query: &Query) -> Self {
         let entry = module.entry();
-        let kind = if module.is_premium() { Kind::InBrowser } else { Kind::Check };
         let pace = Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day };
-        Self { place, pace, module: Some(Arc::clone(module)), ..Self::plain(kind, module.hosts(query)) }
+        let mut sources = module.hosts(query);
+        if module.is_premium() {
+            sources.iter_mut().for_each(|hosts| hosts.push(BROWSERS.to_owned()));
+        }
+        Self { pace, module: Some(Arc::clone(module)), ..Self::plain(Kind::Check, sources) }
     }
 }
 
@@ -83,7 +80,7 @@ pub struct Pace {
 }
 
 /// The number of lanes.
-pub(super) const LANES: usize = 4;
+pub(super) const LANES: usize = 3;
 
 /// The lanes of a group: the orders in which its checks start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,23 +89,5 @@ pub(super) enum Lane {
     Front,
     /// Modules whose hosts are expected to need longest for each check come first.
     Tail,
-    Browser,
     Picture,
-}
-
-/// The kinds of workers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
-    Check,
-    Browser,
-}
-
-impl Class {
-    /// Returns the lanes from which these workers take checks.
-    pub(super) fn lanes(self) -> &'static [Lane] {
-        match self {
-            Self::Check => &[Lane::Front, Lane::Tail, Lane::Picture],
-            Self::Browser => &[Lane::Browser],
-        }
-    }
 }

@@ -22,12 +22,9 @@ struct World {
 impl World {
     fn new(most_of_host: usize) -> Self {
         let answers = SharedAnswers::new(Duration::from_secs(60));
-        let workers = [WORKERS, 2];
-        let scheduler = Scheduler::new(workers, most_of_host, Arc::default(), answers);
+        let scheduler = Scheduler::new(WORKERS, 3, most_of_host, Arc::default(), answers);
         // With all threads said to be there and busy, none is started.
-        for (crew, threads) in scheduler.state.lock().crews.iter_mut().zip(workers) {
-            crew.threads = threads;
-        }
+        scheduler.state.lock().threads = WORKERS;
         let (sender, receiver) = channel();
         Self { scheduler, sender, receiver, start: Instant::now() }
     }
@@ -36,14 +33,20 @@ impl World {
         self.scheduler.join(account, is_of_batch, true)
     }
 
-    fn task(place: usize, sources: &[&[&str]]) -> Task {
+    fn task(place: usize, sources: &[&[&str]]) -> (usize, Task) {
         let owned = |hosts: &&[&str]| hosts.iter().map(|host| (*host).to_owned()).collect();
-        Task { place, ..Task::plain(Kind::Check, sources.iter().map(owned).collect()) }
+        (place, Task::plain(Kind::Check, sources.iter().map(owned).collect()))
     }
 
-    fn ask(&self, group: &Group, tasks: impl IntoIterator<Item = Task>) {
-        let with_work = |task: Task| -> (Task, Work) {
-            let (sender, place) = (self.sender.clone(), task.place);
+    fn task_where(place: usize, sources: &[&[&str]], change: impl FnOnce(&mut Task)) -> (usize, Task) {
+        let (place, mut task) = Self::task(place, sources);
+        change(&mut task);
+        (place, task)
+    }
+
+    fn ask(&self, group: &Group, tasks: impl IntoIterator<Item = (usize, Task)>) {
+        let with_work = |(place, task)| -> (Task, Work) {
+            let sender = self.sender.clone();
             (task, Box::new(move |turn| sender.send((place, turn)).unwrap()))
         };
         group.add(tasks.into_iter().map(with_work).collect());
@@ -55,17 +58,17 @@ impl World {
     }
 
     /// Returns the next check, seconds after the start.
-    fn next_at(&self, class: Class, secs: u64) -> Option<(usize, Turn)> {
+    fn next_at(&self, secs: u64) -> Option<(usize, Turn)> {
         let mut state = self.scheduler.state.lock();
         let now = self.start + Duration::from_secs(secs);
-        let (work, turn) = self.scheduler.take(&mut state, class, now)?;
+        let (work, turn) = self.scheduler.take(&mut state, now)?;
         drop(state);
         work(turn);
         Some(self.receiver.recv().unwrap())
     }
 
     fn next(&self) -> Option<(usize, Permit)> {
-        match self.next_at(Class::Check, 0)? {
+        match self.next_at(0)? {
             (place, Ok(permit)) => Some((place, *permit)),
             _ => panic!("not granted"),
         }
@@ -105,7 +108,7 @@ fn two_checks_of_an_unknown_host_run_at_once_and_take_all_their_hosts_or_none() 
     );
     world.ask(&group, vec![World::task(3, &[&["b"]])]);
     let mut busy = world.begin(&[0, 1, 3]);
-    assert!(group.look().has_waiting);
+    assert_eq!(world.scheduler.waiting(), 1);
     drop(busy.pop_front());
     assert_eq!(world.drain(busy), [2]);
     assert!(world.scheduler.state.lock().hosts.is_empty(), "nothing is kept of hosts that nobody asks");
@@ -177,8 +180,8 @@ fn the_turn_of_a_run_that_ends_goes_to_the_next() {
     world.add(&gone, 2..4);
     world.add(&next, 4..5);
     assert!(world.next().is_none());
-    assert_eq!(gone.cancel().len(), 2);
     drop(gone);
+    assert_eq!(world.scheduler.waiting(), 1);
     assert_eq!(world.drain(busy), [4]);
     world.scheduler.sweep(Instant::now());
     assert!(world.scheduler.state.lock().hosts.is_empty());
@@ -210,13 +213,14 @@ fn the_rate_of_a_module_delays_its_checks() {
     let group = world.join(None, false);
     let pace = Pace { every: Some(Duration::from_secs(600)), per_day: None };
     let module = Some(Module::example("paced"));
-    let tasks = (0..3).map(|place| Task { pace, module: module.clone(), ..World::task(place, &[&["a"]]) });
+    let paced = |task: &mut Task| (task.pace, task.module) = (pace, module.clone());
+    let tasks = (0..3).map(|place| World::task_where(place, &[&["a"]], paced));
     world.ask(&group, tasks);
     let _first = world.next().unwrap();
     assert!(world.next().is_none(), "the host may have more, the module may not");
-    assert!(world.next_at(Class::Check, 590).is_none());
-    let Some((1, Ok(_))) = world.next_at(Class::Check, 610) else { panic!("not granted") };
-    assert!(matches!(world.next_at(Class::Check, 1300), Some((2, Ok(_)))));
+    assert!(world.next_at(590).is_none());
+    let Some((1, Ok(_))) = world.next_at(610) else { panic!("not granted") };
+    assert!(matches!(world.next_at(1300), Some((2, Ok(_)))));
 }
 
 #[test]
@@ -232,7 +236,7 @@ fn a_host_that_asked_for_a_pause_gets_one_and_other_sources_are_asked_meanwhile(
     drop(running);
     let turn = |sources: &[&[&str]], secs| {
         world.ask(&group, vec![World::task(0, sources)]);
-        match world.next_at(Class::Check, secs).unwrap().1 {
+        match world.next_at(secs).unwrap().1 {
             Ok(permit) => Some(permit.hosts.clone()),
             Err(report) if report.reason == Some(Denial::Pause.end().1) => None,
             _ => panic!("neither granted nor paused"),
@@ -254,26 +258,28 @@ fn a_run_begins_with_some_slow_checks_and_ends_with_others() {
     let world = World::new(6);
     let group = world.join(None, false);
     let module = |rank: usize| Some(Module::example(&format!("m{rank}")));
-    let tasks = (0..WORKERS).map(|place| Task {
-        expected: Duration::from_millis(1000 * place as u64),
-        module: module(place),
-        ..World::task(place, &[&[&format!("host{place}")]])
+    let tasks = (0..WORKERS).map(|place| {
+        World::task_where(place, &[&[&format!("host{place}")]], |task| {
+            (task.expected, task.module) = (Duration::from_millis(1000 * place as u64), module(place));
+        })
     });
     world.ask(&group, tasks);
     let _permits = world.begin(&[0, 1, 2, 3, 4, 5, 7, 6]);
-    assert!(!group.look().has_waiting && group.look().trials_end.is_none(), "none of them is a trial");
 }
 
 #[test]
-fn checks_in_browsers_have_their_own_workers() {
+fn runs_take_turns_at_the_browsers_and_other_checks_do_not_wait_for_them() {
     let world = World::new(6);
-    let group = world.join(None, false);
-    world.ask(
-        &group,
-        vec![Task { kind: Kind::InBrowser, ..World::task(0, &[&["a"]]) }, World::task(1, &[&["a"]])],
-    );
-    let _checks = world.begin(&[1]);
-    assert!(matches!(world.next_at(Class::Browser, 0), Some((0, Ok(_)))));
+    let account = Some(AccountId::new());
+    let groups = [false, false, true].map(|is_of_batch| world.join(account, is_of_batch));
+    let page = |place: usize| World::task(place, &[&[&format!("host{place}"), BROWSERS]]);
+    world.ask(&groups[0], (0..6).map(page));
+    let mut busy = world.begin(&[0, 1, 2]);
+    world.ask(&groups[2], (20..22).map(page));
+    world.ask(&groups[1], (10..12).map(page).chain([World::task(12, &[&["plain"]])]));
+    busy.extend(world.begin(&[12]));
+    assert_eq!(world.scheduler.busy_in_browsers(), 3);
+    assert_eq!(world.drain(busy), [3, 10, 4, 11, 5, 20, 21]);
 }
 
 #[test]
@@ -282,26 +288,12 @@ fn a_task_that_may_not_wait_is_dropped_at_a_full_host() {
     let group = world.join(None, false);
     world.add(&group, 0..2);
     let (_, busy) = world.all();
-    world.ask(&group, vec![Task { kind: Kind::IfFree, ..World::task(5, &[&["a"]]) }]);
+    let if_free = |task: &mut Task| task.kind = Kind::IfFree;
+    world.ask(&group, [World::task_where(5, &[&["a"]], if_free)]);
     assert!(world.next().is_none());
     assert_eq!(world.drain(busy), [0; 0]);
     world.ask(&group, [World::task(7, &[&["b"]])]);
-    world.ask(&group, [Task { kind: Kind::IfFree, ..World::task(6, &[&["a"]]) }]);
+    world.ask(&group, [World::task_where(6, &[&["a"]], if_free)]);
     assert_eq!(world.all().0, [6, 7], "it comes before others");
     assert!(world.scheduler.state.lock().tasks.is_empty());
-}
-
-#[test]
-fn a_rate_separates_checks() {
-    let mut state = State::default();
-    let pace = Pace { every: Some(Duration::from_secs(2)), per_day: None };
-    let start = Instant::now();
-    let at = |secs| start + Duration::from_secs(secs);
-    let mut reserve = |now, until| state.reserve(&"m".into(), pace, at(now), at(until));
-    assert_eq!(reserve(0, 0), Ok(at(0)));
-    assert_eq!(reserve(1, 1), Err(at(2)));
-    assert_eq!(reserve(1, 2), Ok(at(2)), "it may wait");
-    assert_eq!(reserve(3, 3), Err(at(4)), "the reserved check counts");
-    assert_eq!(reserve(4, 4), Ok(at(4)));
-    assert_eq!(state.reserve(&"other".into(), Pace::default(), at(0), at(0)), Ok(at(0)));
 }

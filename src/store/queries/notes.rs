@@ -44,7 +44,6 @@ impl Store {
         self.write(Operation::from("note_run").erasing(), |tx| {
             let Some(notes) = tx.first(NOTE_RUN, values)? else { return Ok(None) };
             tx.note(&AuditEvent::of_object(Action::RunAnnotated, account, run), by)?;
-            tx.announce(Notification::Annotated(run))?;
             Ok(Some(notes))
         })
     }
@@ -66,7 +65,6 @@ impl Store {
             tx.execute(FORGET, values![run, result])?;
             let event = AuditEvent::of_object(Action::RunAnnotated, account, run).with("result", result);
             tx.note(&event, by)?;
-            tx.announce(Notification::Annotated(run))?;
             Ok(Some(annotation))
         })
     }

@@ -41,7 +41,7 @@ struct Page {
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let (form, filter) = read(&visit.form);
-    let found = web.runs.reader.page(visit.caller()?.account.id, &filter, PAGE)?;
+    let found = web.runs.page(visit.caller()?.account.id, &filter, PAGE)?;
     let rows = found.runs.into_iter().map(|run| Ok((run, new_once())));
     let rows = rows.collect::<Result<_, WebError>>()?;
     render(&Page { frame: visit.frame, form, rows, next: found.next, now: web.clock.now() })

@@ -75,7 +75,7 @@ pub(super) struct Pages {
 /// Returns no error.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let (form, now) = (visit.form, web.clock.now());
-    let (health, catalog) = (web.runs.module_health(), web.runs.catalog());
+    let (health, catalog) = (&web.runs.health, web.runs.catalog());
     let mut rows = health.of_all(catalog.modules(), now);
     let (modules, learned) = (rows.len(), rows.iter().filter(|(_, it)| it.deadline_ms.is_some()).count());
     rows.retain(|(module, _)| fits(&form, module));
@@ -132,7 +132,7 @@ pub(in crate::web) fn reset(web: &Arc<Web>, visit: Visit) -> Answer {
     let (form, (_, origin)) = (&visit.form, visit.actor()?);
     let kind = Learned::from_name(form.get("kind")).ok_or_else(WebError::no_such_page)?;
     let name = Some(form.get("name")).filter(|name| !name.is_empty());
-    web.runs.module_health().reset(kind, name, &origin)?;
+    web.runs.health.reset(kind, name, &origin)?;
     web.redirect_with_notice("/app/operator", Notice::HealthReset)
 }
 
@@ -141,14 +141,14 @@ fn figures(web: &Web) -> [Figure; 11] {
     let (runs, server) = (&web.runs, web.parts.load_reader.load());
     let figure = |name, value: usize, most: Option<usize>| (name, value as u64, most.map(|most| most as u64));
     let (driven, waiting) = runs.load();
-    let (checks, workers) = runs.scheduler().load();
-    let (pages, sessions) = (runs.scheduler().busy_in_browsers(), runs.browsing().sessions());
-    let done = runs.figures();
+    let (checks, workers) = runs.scheduler.load();
+    let (pages, sessions) = (runs.scheduler.busy_in_browsers(), runs.browsers.sessions());
+    let done = &runs.figures;
     [
         figure("running searches", driven, None),
         figure("waiting searches", waiting, None),
         figure("running checks", checks, Some(workers)),
-        figure("waiting checks", runs.scheduler().waiting(), None),
+        figure("waiting checks", runs.scheduler.waiting(), None),
         figure("pages in browsers", pages, Some(sessions)),
         figure("running requests", server.workers_busy, Some(server.workers_max)),
         figure("waiting requests", server.requests_queued, Some(server.requests_queued_max)),

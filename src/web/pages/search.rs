@@ -19,7 +19,6 @@ use crate::modules::catalog::{Catalog, Choice, MAX_NAMES};
 use crate::modules::profile_index::{NamedAccount, ProfileIndex};
 use crate::modules::query::{MAX_QUERY_BYTES, Query, SearchType};
 use crate::report::html::titled;
-use crate::runs::service::Found;
 use crate::service::refusal::Refusal;
 use crate::web::form::new_once;
 use crate::web::show::ago;
@@ -99,7 +98,7 @@ pub(super) fn new_form(query: &str, search_type: Option<SearchType>) -> Result<F
 
 fn show(web: &Web, mut visit: Visit, offer: Option<Offer>) -> Answer {
     let owner = visit.caller()?.clone();
-    let recent = web.runs.reader.page(owner.account.id, &ListFilter::default(), RECENT)?;
+    let recent = web.runs.page(owner.account.id, &ListFilter::default(), RECENT)?;
     // In the menu, the current entry is the search page.
     visit.frame.here = "/app";
     render(&Page {
@@ -136,7 +135,7 @@ pub(in crate::web) fn start(web: &Arc<Web>, mut visit: Visit) -> Answer {
 /// # Errors
 /// Returns 404 for an unknown run, 409 if its options are not known yet, 503 if the store is unavailable.
 pub(in crate::web) fn again(web: &Arc<Web>, mut visit: Visit) -> Answer {
-    let mut form = form_of_run(web, &super::run::find(web, &visit, "run_id")?)?;
+    let mut form = form_of_run(web, super::run::find(web, &visit, "run_id")?)?;
     form.set("once", visit.form.get("once"));
     visit.form = form;
     begin(web, visit)
@@ -157,7 +156,7 @@ fn start_run(web: &Web, visit: &Visit) -> Result<RunId, WebError> {
     let (query, search) = search_of(&visit.form, &web.runs.catalog())?;
     let hash = Sha256::digest(serde_json::to_vec(&search).map_err(WebError::internal)?).into();
     web.check(caller, &query, &search, true)?;
-    Ok(web.start(caller, search, Some(web.idempotency(once, hash)), origin)?.id())
+    Ok(web.start(caller, search, Some(web.idempotency(once, hash)), origin)?.id)
 }
 
 /// Changes a form with the address of a profile to the search that the user has chosen. Returns what to choose from if the
@@ -252,8 +251,7 @@ pub(super) fn chooses_sites(form: &Form) -> bool {
 ///
 /// # Errors
 /// Returns 409 if they are not known yet, 500 if the system gives no random numbers, 503 if the store is unavailable.
-pub(super) fn form_of_run(web: &Web, found: &Found) -> Result<Form, WebError> {
-    let run = found.summary();
+pub(super) fn form_of_run(web: &Web, run: RunSummary) -> Result<Form, WebError> {
     let RunOptions { patient, time_budget, named, nsfw, passive, avatars } = run.options;
     let choice = match run.choice.as_deref() {
         Some(choice) => choice.clone(),
@@ -263,7 +261,7 @@ pub(super) fn form_of_run(web: &Web, found: &Found) -> Result<Form, WebError> {
             return Err(WebError::new(409, "The search has not ended", text));
         }
         None => {
-            let modules = web.runs.reader.reports(found)?.into_iter().map(|report| report.module.clone());
+            let modules = web.store.modules(run.id)?.into_iter().map(|report| report.module.clone());
             Choice { modules: modules.collect(), ..Choice::default() }
         }
     };

@@ -78,7 +78,7 @@ pub(in crate::web) fn list(web: &Arc<Web>, mut visit: Visit) -> Answer {
         "" => new_form("", None)?,
         id => {
             let id = id.parse().map_err(|_| WebError::no_such_page())?;
-            form_of_run(web, &find_run(web, &visit, id)?)?
+            form_of_run(web, find_run(web, &visit, id)?)?
         }
     };
     form.set("every", "1d");
@@ -154,7 +154,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     changes.truncate(PAGE);
     let runs_before: Option<Cursor> = visit.form.get("runs_before").parse().ok();
     let filter = ListFilter { watch: Some(watch.id), before: runs_before, ..ListFilter::default() };
-    let runs = web.runs.reader.page(account, &filter, RUNS)?;
+    let runs = web.runs.page(account, &filter, RUNS)?;
     let webhook = web.store.webhooks(account)?.into_iter().find(|it| Some(it.id) == watch.webhook);
     render(&Page {
         activity: web
@@ -222,7 +222,7 @@ fn repeated(every: Interval) -> String {
 pub(in crate::web) fn run(web: &Arc<Web>, visit: Visit) -> Answer {
     let (watch, (_, origin)) = (find(web, &visit)?, visit.actor()?);
     match web.run_watch(visit.caller()?, &watch, Some(visit.once()?), origin) {
-        Ok(run) => web.redirect(&format!("/app/searches/{}", run.id())),
+        Ok(run) => web.redirect(&format!("/app/searches/{}", run.id)),
         Err(refusal) => visit.refuse(refusal.into(), |visit| page(web, visit)),
     }
 }

@@ -35,7 +35,7 @@ pub(in crate::web) fn stop(web: &Arc<Web>, visit: Visit) -> Answer {
 pub(in crate::web) fn retry(web: &Arc<Web>, visit: Visit) -> Answer {
     let (found, (_, origin)) = (find(web, &visit, "run_id")?, visit.actor()?);
     let run = web.retry(visit.caller()?, &found, Some(visit.once()?), origin)?;
-    web.redirect(&format!("/app/searches/{}", run.id()))
+    web.redirect(&format!("/app/searches/{}", run.id))
 }
 
 /// Handles `POST /app/searches/{run_id}/leads/{lead_id}/follow`: starts a search for the lead, and redirects to its page.
@@ -47,7 +47,7 @@ pub(in crate::web) fn retry(web: &Arc<Web>, visit: Visit) -> Answer {
 pub(in crate::web) fn follow(web: &Arc<Web>, visit: Visit) -> Answer {
     let (found, lead, (_, origin)) = (find(web, &visit, "run_id")?, visit.id("lead_id")?, visit.actor()?);
     let run = web.follow(visit.caller()?, &found, lead, origin)?;
-    web.redirect(&format!("/app/searches/{}", run.id()))
+    web.redirect(&format!("/app/searches/{}", run.id))
 }
 
 /// Handles `GET /app/searches/{run_id}/thumbnails/{result_id}`: returns the profile picture of a result.
@@ -56,7 +56,7 @@ pub(in crate::web) fn follow(web: &Arc<Web>, visit: Visit) -> Answer {
 /// Returns 404 for an unknown run or result and for a result without a thumbnail, 503 if the store is unavailable.
 pub(in crate::web) fn thumbnail(web: &Arc<Web>, visit: Visit) -> Answer {
     let found = find(web, &visit, "run_id")?;
-    let png = web.runs.reader.thumbnail(found.id(), visit.id("result_id")?)?;
+    let png = web.store.thumbnail(found.id, visit.id("result_id")?)?;
     let file = Arc::new(StaticFile::plain("image/png", png.ok_or_else(WebError::no_such_page)?));
     let response = Response::of_file(&file, &visit.request);
     Ok(Reply::Now(response.with_header("Cache-Control", "private, max-age=86400, immutable")))
@@ -74,9 +74,9 @@ pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Answer {
         WebError::invalid(format!("A search can be exported in these formats: {names}."))
     })?;
     let (runs, mut bytes) = (&web.runs, Vec::new());
-    let run = format.read(&runs.reader, &find(web, &visit, "run_id")?)?;
+    let run = format.read(runs, find(web, &visit, "run_id")?)?;
     // A Vec accepts all bytes, and the record contains only numbers and strings, so only printing can fail.
-    let written = format.write(&mut bytes, &run, &runs.catalog(), |page| runs.browsing().print(page));
+    let written = format.write(&mut bytes, &run, &runs.catalog(), |page| runs.print(page));
     written.map_err(|error| {
         let text = "No browser is available that prints a PDF. The other formats need none.";
         let error = WebError::new(503, "Not available right now", text).with_cause(error);
@@ -117,7 +117,7 @@ pub(in crate::web) fn note_run(web: &Arc<Web>, visit: Visit) -> Answer {
         tags: Some(notes::tags(words.filter(|word| !word.is_empty()))?),
         note: Some(notes::note(form.get("note"), MAX_RUN_NOTE)?),
     };
-    web.runs.note_run(id, account, &update, &by)?.ok_or_else(WebError::no_such_page)?;
+    web.store.note_run(id, account, &update, &by)?.ok_or_else(WebError::no_such_page)?;
     web.redirect(&format!("/app/searches/{id}#notes"))
 }
 
@@ -137,7 +137,7 @@ pub(in crate::web) fn annotate(web: &Arc<Web>, visit: Visit) -> Answer {
             _ => None,
         },
     };
-    web.runs.annotate(run, result, account, &update, &by)?.ok_or_else(WebError::no_such_page)?;
+    web.store.annotate(run, result, account, &update, &by)?.ok_or_else(WebError::no_such_page)?;
     web.redirect(&format!("/app/searches/{run}#result-{result}"))
 }
 

@@ -63,9 +63,9 @@ impl ComparePage {
 /// # Errors
 /// Returns 404 for an unknown run, 409 if the runs cannot be compared, 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
-    let reader = &web.runs.reader;
-    let before = reader.record(&find(web, &visit, "run_id")?)?;
-    let after = reader.record(&find(web, &visit, "other")?)?;
+    let runs = &web.runs;
+    let before = runs.record(find(web, &visit, "run_id")?)?;
+    let after = runs.record(find(web, &visit, "other")?)?;
     let runs = before.findings().zip(after.findings()).ok_or_else(WebError::no_such_page)?;
     let diff = Diff::between(&runs.0, &runs.1, web.runs.catalog().profiles()).map_err(|_| {
         let text = "Only two searches for the same query that have ended can be compared.";
@@ -80,8 +80,8 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
 /// # Errors
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn compare(web: &Arc<Web>, visit: Visit) -> Answer {
-    let run = find(web, &visit, "run_id")?.summary();
-    let others = web.runs.reader.comparable(&run, None, MOST_OTHERS)?;
+    let run = find(web, &visit, "run_id")?;
+    let others = web.runs.comparable(&run, None, MOST_OTHERS)?;
     render(&ComparePage { frame: visit.frame, run, others })
 }
 

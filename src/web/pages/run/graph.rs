@@ -25,9 +25,9 @@ struct Page<'g> {
 /// # Errors
 /// Returns 400 for an unknown format, 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
-    let record = web.runs.reader.record(&find(web, &visit, "run_id")?)?;
+    let record = web.runs.record(find(web, &visit, "run_id")?)?;
     let (run, catalog) = (record.summary.clone(), web.runs.catalog());
-    let family = web.runs.families.of(record)?;
+    let family = web.runs.family(record)?;
     let graph = Graph::of(&family.findings(), catalog.profiles());
     let format = visit.form.get("format");
     if !format.is_empty() {

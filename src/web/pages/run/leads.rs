@@ -9,7 +9,7 @@ use crate::model::follow::{Class, LeadReason};
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
 use crate::modules::profile_index::ProfileIndex;
-use crate::runs::family::{Family, FamilyService};
+use crate::runs::family::Family;
 use crate::runs::graph;
 use crate::runs::leads::lead::{self, LeadStatus};
 use crate::runs::people::evidence::Band;
@@ -17,6 +17,7 @@ use crate::runs::people::people;
 use crate::runs::people::person::{People, PersonAccount};
 use crate::runs::pictures::avatar::Avatar;
 use crate::runs::record::ResultRef;
+use crate::runs::service::Runs;
 
 /// The most people of a page, and the most lines of evidence of each. Files contain all.
 pub(super) const MOST_PEOPLE: usize = 30;
@@ -92,7 +93,7 @@ impl Lead {
 
 /// Returns the leads of a run that has ended: first those that can be searched or were, each by the number of its mentions.
 /// What the run has found by itself is no lead any more.
-pub(super) fn leads(families: &FamilyService, family: &Family) -> Vec<Lead> {
+pub(super) fn leads(runs: &Runs, family: &Family) -> Vec<Lead> {
     let findings = family.findings();
     let results = findings.iter().flat_map(|run| run.results.iter().map(move |it| ((run.run_id, it.id), it)));
     let results: HashMap<_, _> = results.collect();
@@ -102,7 +103,7 @@ pub(super) fn leads(families: &FamilyService, family: &Family) -> Vec<Lead> {
         let field = source.field.replace('_', " ");
         Some(if field == "value" { owner } else { format!("{field} of {owner}") })
     };
-    let found = families.leads(family).all.into_iter().filter(|lead| lead.result_id.is_none());
+    let found = runs.leads(family).all.into_iter().filter(|lead| lead.result_id.is_none());
     let mut leads: Vec<Lead> =
         found.map(|lead| Lead { named_in: lead.sources.iter().filter_map(place).collect(), lead }).collect();
     leads.iter_mut().for_each(|lead| lead.named_in.dedup());

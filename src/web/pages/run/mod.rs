@@ -36,8 +36,7 @@ use crate::modules::query::SearchType;
 use crate::report::Format;
 use crate::report::html::{Overview, facts, initial, items, titled};
 use crate::runs::record::RunRecord;
-use crate::runs::retry::Retry;
-use crate::runs::service::Found;
+use crate::runs::retry::retry;
 use crate::web::form::new_once;
 use crate::web::show::{ago, lasted};
 use crate::web::{Answer, Form, Frame, Visit, Web, WebError, render};
@@ -101,8 +100,8 @@ impl Live {
         let (completed, total) = run.coverage.done_of(run.progress.modules_total);
         let took = run.completed_at.unwrap_or(now).duration_since(run.created_at);
         let has_premium = visit.caller()?.plan.premium;
-        let again = Retry::of(run, &record.modules, &web.runs.catalog()).ok();
-        let again = again.filter(|retry| has_premium || !retry.is_premium());
+        let again = retry(run, &record.modules, &web.runs.catalog()).ok();
+        let again = again.filter(|search| has_premium || !search.premium);
         let is_ended = run.status.is_terminal();
         let page = format!("{}/app/searches/{}", web.root, run.id);
         let last = record.results.iter().map(|result| result.id).max().unwrap_or(0).to_string();
@@ -114,7 +113,7 @@ impl Live {
             completed,
             total,
             took: lasted(Duration::try_from(took).unwrap_or_default()),
-            again: again.map(|retry| (retry.modules(), retry.cost())),
+            again: again.map(|search| (search.choice.modules.len(), search.cost())),
             once: new_once(),
             tree,
             next: format!("{page}/live{next}"),
@@ -164,19 +163,19 @@ fn has_tree(run: &RunSummary, tree: &FamilyTree) -> bool {
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let runs = &web.runs;
-    let record = runs.reader.record(&find(web, &visit, "run_id")?)?;
+    let record = runs.record(find(web, &visit, "run_id")?)?;
     let (run, catalog) = (record.summary.clone(), runs.catalog());
     let is_running = !run.status.is_terminal();
-    let earlier = runs.reader.comparable(&run, Some(Cursor::after(&run)), 1)?;
+    let earlier = runs.comparable(&run, Some(Cursor::after(&run)), 1)?;
     let results = Results::new(&record.results, &visit.form, is_running, &catalog);
     let kinds = record.results.iter().map(|result| result.result_type.clone()).collect();
     let overview = if is_running { Overview::default() } else { Overview::of(&record) };
-    let family = runs.families.of(record.clone())?;
+    let family = runs.family(record.clone())?;
     let (who, leads) = match is_running {
         true => (Who::default(), Vec::new()),
-        false => (Who::of(&family, catalog.profiles()), leads::leads(&runs.families, &family)),
+        false => (Who::of(&family, catalog.profiles()), leads::leads(runs, &family)),
     };
-    let retried = run.retry_of.map(|id| runs.reader.find(id, run.account)).transpose()?;
+    let retried = run.retry_of.map(|id| runs.find(id, run.account)).transpose()?;
     render(&Page {
         earlier: earlier.first().map(|run| run.id),
         has_watch: match run.watch {
@@ -189,7 +188,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
         leads,
         kinds,
         results,
-        can_print: runs.browsing().prints(),
+        can_print: runs.browsers.prints(),
         live: Live::new(web, &visit, record, family.tree())?,
         form: visit.form,
         frame: visit.frame,
@@ -204,12 +203,11 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn live(web: &Arc<Web>, mut visit: Visit) -> Answer {
     let (runs, found) = (&web.runs, find(web, &visit, "run_id")?);
-    let tree = runs.families.tree(&found.summary())?;
-    // The stored state of a run that another instance drives is not that of its checks.
-    if matches!(found, Found::Live(_)) && visit.form.has("at", &state_of(&found.summary(), &tree)) {
+    let tree = runs.tree(&found)?;
+    if visit.form.has("at", &state_of(&found, &tree)) {
         return Ok(Reply::Now(Response::empty(204)));
     }
-    let record = runs.reader.record(&found)?;
+    let record = runs.record(found)?;
     let after: u32 = visit.form.get("after").parse().unwrap_or(u32::MAX);
     let new: Vec<_> = record.results.iter().filter(|result| result.id > after).cloned().collect();
     let results = Results::new(&new, &visit.form, true, &runs.catalog());
@@ -227,13 +225,13 @@ pub(in crate::web) fn live(web: &Arc<Web>, mut visit: Visit) -> Answer {
 /// # Errors
 /// Returns 404 for a malformed, unknown or deleted id and for a run of another account, always with the same text.
 /// Returns 503 if the store is unavailable.
-pub(super) fn find(web: &Web, visit: &Visit, segment: &str) -> Result<Found, WebError> {
+pub(super) fn find(web: &Web, visit: &Visit, segment: &str) -> Result<RunSummary, WebError> {
     find_run(web, visit, visit.id(segment)?)
 }
 
 /// Returns a run of the visitor, as [`find`] does.
-pub(super) fn find_run(web: &Web, visit: &Visit, id: RunId) -> Result<Found, WebError> {
-    web.runs.reader.find(id, visit.caller()?.account.id)?.ok_or_else(WebError::no_such_page)
+pub(super) fn find_run(web: &Web, visit: &Visit, id: RunId) -> Result<RunSummary, WebError> {
+    web.runs.find(id, visit.caller()?.account.id)?.ok_or_else(WebError::no_such_page)
 }
 
 /// Returns the address parameters of the history of all runs with a tag.
