@@ -22,8 +22,6 @@ const MAX_DEPTH: usize = 6;
 const TEXT_CHARS: std::ops::RangeInclusive<usize> = 8..=120;
 /// The selectors of the elements that have their own name, with the attribute that names them.
 const NAMES: [(&str, &str); 2] = [("[class]", "class"), ("[id]", "id")];
-/// The selectors of the elements with facts about the page, with the attribute that names them.
-const METAS: [(&str, &str); 2] = [("meta[property]", "property"), ("meta[name]", "name")];
 /// The most texts of a page that are looked at.
 const MAX_TEXTS: usize = 60;
 /// The words, in lower case.
@@ -86,13 +84,12 @@ type Candidates = Vec<(usize, Value)>;
 pub(super) fn candidates(side: &Side<'_>) -> Candidates {
     let Some(Sample { query, response }) = side.wanted.first() else { return Vec::new() };
     let (name, answer) = (side.module.name_of(query), Answer::new(response));
-    let is_compared = side.is_hit && side.wanted.iter().any(|sample| sample.query != *query);
-    let mut found = if side.is_hit { Vec::new() } else { of_missing_head(side, response, &name) };
+    let mut found = if side.is_hit { Vec::new() } else { of_missing_head(side, response) };
     match (answer.json(), side.is_hit) {
         (Some(root), is_hit) => {
             for (at, value) in members(root, &name) {
                 let conditions = match is_hit {
-                    true => of_account(&at, value, &name, is_compared),
+                    true => of_account(&at, value, &name),
                     false => of_missing(&at, value, &name).into_iter().collect(),
                 };
                 // A deep value, or one of many, proves less.
@@ -103,27 +100,21 @@ pub(super) fn candidates(side: &Side<'_>) -> Candidates {
                 }));
             }
         }
-        (None, true) => found.extend(of_profile(&answer, &name, is_compared)),
+        (None, true) => found.extend(of_profile(&answer, &name)),
         (None, false) => found.extend(of_missing_page(&answer, &name)),
     }
     found
 }
 
-/// Returns the conditions that the status, the address after redirects, or the target of a redirect says that there is
-/// nothing.
-fn of_missing_head(side: &Side<'_>, response: &Response, name: &str) -> Candidates {
+/// Returns the conditions that the status or the target of a redirect says that there is nothing.
+fn of_missing_head(side: &Side<'_>, response: &Response) -> Candidates {
     let mut found = Vec::new();
-    if matches!(response.status, 404 | 410) {
+    if side.wanted.iter().all(|sample| matches!(sample.response.status, 404 | 410)) {
         // The status is added to every rule.
         found.push((10, json!({})));
     }
     if let Some(location) = response.header("location").filter(|_| (300..400).contains(&response.status)) {
         found.push((15, json!({"header": {"Location": format!("^{}$", regex::escape(location))}})));
-    }
-    let path = response.final_url.path();
-    let is_led_away = side.others.iter().all(|other| other.response.final_url.path() != path);
-    if is_led_away && !response.final_url.as_str().contains(name) && side.module.entry().probes[0].follows() {
-        found.push((16, json!({"final_url": format!("^https?://[^/]+{}$", regex::escape(path))})));
     }
     found
 }
@@ -164,9 +155,8 @@ fn is_part(member: &str, parts: &[String]) -> bool {
     parts.iter().any(|part| member == part || (part.len() > 3 && member.contains(part.as_str())))
 }
 
-/// Returns conditions on one value of a known account. `is_compared` says whether there are several known accounts. A
-/// single one does not show which members only some accounts have.
-fn of_account(at: &str, value: &Value, name: &str, is_compared: bool) -> Candidates {
+/// Returns conditions on one value of a known account, which does not show which other members only some accounts have.
+fn of_account(at: &str, value: &Value, name: &str) -> Candidates {
     let last = last_member(at);
     let mut found = Vec::new();
     if !at.is_empty() && is_part(&last, &WORDS.about_request) {
@@ -179,7 +169,6 @@ fn of_account(at: &str, value: &Value, name: &str, is_compared: bool) -> Candida
     let kind = match () {
         () if WORDS.identifiers.contains(&last) => 0,
         () if is_part(&last, &WORDS.common) => 4,
-        () if is_compared => 8,
         () => return found,
     };
     let has_content = match value {
@@ -267,36 +256,20 @@ fn shows_name(text: &str, name: &str) -> bool {
     same_name(text.trim().trim_start_matches('@'), name)
 }
 
-/// Returns conditions on the page of a known account.
-fn of_profile(answer: &Answer<'_>, name: &str, is_compared: bool) -> Candidates {
+/// Returns conditions on the page of a known account, which does not show which elements only some pages have.
+fn of_profile(answer: &Answer<'_>, name: &str) -> Candidates {
     let mut found = vec![(14, json!({"shows_query": true}))];
-    for (select, attribute) in METAS {
-        for meta in elements(answer, select) {
-            let value = |name| answer.page().attribute(meta, name);
-            let (Some(key), Some(content)) = (value(attribute), value("content")) else { continue };
-            let select = format!("meta[{attribute}=\"{key}\"]");
-            if is_plain(key) && shows_name(content, name) {
-                let css = json!({"select": select, "attribute": "content", "equals_query": true});
-                found.push((12, json!({ "css": [css] })));
-            }
-        }
-    }
     for (select, text) in names(answer) {
         let lower = select.to_lowercase();
-        let is_optional = has_part(&lower, &WORDS.optional_classes);
         if shows_name(&text, name) {
             found.push((18, json!({"css": [{"select": select, "equals_query": true}]})));
         }
-        // A single account does not show which elements only some pages have.
-        let cost = match () {
-            () if lower.contains(&name.to_lowercase()) => continue,
-            () if is_of_failure(&select) || names_missing(&select) => continue,
-            () if is_compared && is_optional => 50,
-            () if has_part(&lower, &WORDS.profile_classes) && !is_optional => 30,
-            () if is_compared => 38,
-            () => continue,
-        };
-        found.push((cost, json!({ "css": [select] })));
+        let is_common = has_part(&lower, &WORDS.profile_classes)
+            && !has_part(&lower, &WORDS.optional_classes)
+            && !lower.contains(&name.to_lowercase());
+        if is_common && !is_of_failure(&select) && !names_missing(&select) {
+            found.push((30, json!({ "css": [select] })));
+        }
     }
     found
 }
@@ -304,9 +277,7 @@ fn of_profile(answer: &Answer<'_>, name: &str, is_compared: bool) -> Candidates 
 /// Returns conditions on the page of a made-up name: what says that something does not exist.
 fn of_missing_page(answer: &Answer<'_>, name: &str) -> Candidates {
     let template = |text: &str| templated(text, name).0;
-    let names = names(answer).into_iter().map(|(select, _)| select);
-    let names = names.filter(|select| names_missing(select));
-    let mut found: Candidates = names.map(|select| (26, json!({ "css": [select] }))).collect();
+    let mut found = Vec::new();
     let title = squeeze(&answer.page().title().unwrap_or_default());
     if says_missing(&title) && title.chars().count() <= *TEXT_CHARS.end() {
         found.push((30, json!({"title_is": template(&title)})));

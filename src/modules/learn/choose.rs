@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::candidates::{WORDS, candidates};
 use super::evidence::{Evidence, Fit, Side};
-use crate::modules::definition::{Entry, Matcher, StatusRule};
+use crate::modules::definition::{Entry, Matcher};
 use crate::modules::judge::judge;
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
@@ -65,8 +65,7 @@ pub(super) fn observing(entry: &Entry) -> Entry {
     Entry { hit, miss: Vec::new(), result: None, results: Vec::new(), ..entry.to_enabled() }
 }
 
-/// Returns the rules for a side that separate the answers, the best first. What still holds is tried first: the existing
-/// rules, and their remaining conditions.
+/// Returns the rules for a side that separate the answers, the best first. The existing rules are tried first.
 fn choices(side: &Side<'_>, existing: &[Matcher]) -> Vec<Choice> {
     let old = side.fits(existing);
     let sound = existing.iter().zip(&old).filter(|(_, fit)| !fit.is_in_others);
@@ -79,20 +78,13 @@ fn choices(side: &Side<'_>, existing: &[Matcher]) -> Vec<Choice> {
     }
     // What must be absent from a hit may be on pages that were not seen, such as those of suspended accounts.
     let replaced = existing.iter().zip(&old).find(|(_, fit)| !fit.is_complete() || fit.is_in_others);
-    let absent = replaced.filter(|_| side.is_hit).map(|(rule, _)| remaining(side, rule, requires_absence));
-    let candidates = candidates(side).into_iter().map(|(cost, mut rule)| {
+    let absent = replaced.filter(|_| side.is_hit).map(|(rule, _)| absences(side, rule));
+    let new = candidates(side).into_iter().filter_map(|(cost, mut rule)| {
         absent.iter().for_each(|absent| add(&mut rule, absent));
-        (cost, rule)
+        rule["status"] = side.statuses();
+        Some((cost, Matcher::deserialize(rule).ok()?))
     });
-    let remaining = existing.iter().map(|rule| (4, remaining(side, rule, |_| true)));
-    let (costs, new): (Vec<usize>, Vec<Matcher>) = remaining
-        .chain(candidates)
-        .filter_map(|(cost, mut rule)| {
-            rule["status"] = side.statuses();
-            let rule = Matcher::deserialize(rule).ok()?;
-            is_enough(&rule, side.is_hit).then_some((cost, rule))
-        })
-        .unzip();
+    let (costs, new): (Vec<usize>, Vec<Matcher>) = new.unzip();
     for ((cost, rule), fit) in costs.into_iter().zip(&new).zip(side.fits(&new)) {
         if fit.is_complete() && !fit.is_in_others {
             // Alternatives for other kinds of accounts stay.
@@ -105,9 +97,9 @@ fn choices(side: &Side<'_>, existing: &[Matcher]) -> Vec<Choice> {
     choices
 }
 
-/// Returns an existing rule with only those of its conditions that are wanted and still hold in all answers that it must
-/// match. Conditions that must all hold are tested one by one.
-fn remaining(side: &Side<'_>, rule: &Matcher, is_wanted: impl Fn(&Matcher) -> bool) -> Value {
+/// Returns those conditions of an existing rule by which something must be absent, if it still is in all answers that the
+/// rule must match. Conditions that must all hold are tested one by one.
+fn absences(side: &Side<'_>, rule: &Matcher) -> Value {
     let whole = json!(rule);
     let alone = |key: &str, value: Value| json!({"ignore_case": whole["ignore_case"], (key): value});
     let parts = whole.as_object().into_iter().flatten().flat_map(|(key, value)| match value {
@@ -121,7 +113,7 @@ fn remaining(side: &Side<'_>, rule: &Matcher, is_wanted: impl Fn(&Matcher) -> bo
         parts.iter().map(Matcher::deserialize).collect::<Result<_, _>>().unwrap_or_default();
     let mut left = json!({});
     for ((part, rule), fit) in parts.iter().zip(&rules).zip(side.fits(&rules)) {
-        if fit.is_complete() && is_wanted(rule) {
+        if fit.is_complete() && (rule.condition_kinds().absence || !rule.no_header.is_empty()) {
             add(&mut left, part);
         }
     }
@@ -136,23 +128,6 @@ fn add(rule: &mut Value, conditions: &Value) {
             (slot, value) => *slot = value.clone(),
         }
     }
-}
-
-/// Returns whether a rule requires that something is absent.
-fn requires_absence(rule: &Matcher) -> bool {
-    rule.condition_kinds().absence || !rule.no_header.is_empty()
-}
-
-/// Returns whether a rule requires more than a status and the absence of something, which are on many other answers as
-/// well. A status may say by itself that something does not exist.
-fn is_enough(rule: &Matcher, is_hit: bool) -> bool {
-    let kinds = rule.condition_kinds();
-    if is_hit {
-        let echoes = kinds.echo_in_json || kinds.echo_in_text;
-        return kinds.json || kinds.marker || echoes || rule.final_url.is_some();
-    }
-    let others = Matcher { status: Vec::new(), no_header: Vec::new(), no_word: Vec::new(), ..rule.clone() };
-    !others.is_empty() || rule.status.iter().all(|status| matches!(status, StatusRule::Code(404 | 410)))
 }
 
 /// Returns whether an entry is valid, judges every answer as it should, and takes no answer of a failing site for a
