@@ -1,36 +1,54 @@
 //! [`Store`]: the open database with the metrics of its operations. Its operations are in `queries`.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use log::warn;
 use parking_lot::Mutex;
 
 use super::error::Result;
-use super::limits::TRIAL_WAIT;
+use super::limits::{BACKGROUND_WAIT, PING_WAIT, TRIAL_WAIT, WIPE_WAIT};
 use super::outage::Outage;
-use super::queries::fragments::complete;
+use super::pool::Pool;
+use super::postgres::Server;
+use super::sqlite::{self, DatabaseFile};
 use super::tx::{Operation, Tx};
-use super::value::{FromRow, Row, Value};
-use super::{postgres, sqlite};
+use super::value::{FromRow, Row, Value, values};
 use crate::base::count::{Counter, DurationHistogram};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::audit::{AuditEvent, Origin};
 use crate::model::drive::Subscriber;
 
+/// Returns a row if another program has locked what every request with a key needs. A trial would wait for these locks.
+const LOCKED: &str = "SELECT 1 FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' \
+     AND relation IN (to_regclass('accounts'), to_regclass('api_keys')) \
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
+/// Sends notifications. The commit does not wait for the disk, because no data is lost with a notification.
+const NOTIFY: &str = "SELECT pg_notify('sightline', value) \
+     FROM (SELECT set_config('synchronous_commit', 'off', true)) AS lightly, json_array_elements_text(?1)";
+
 /// An open database, SQLite or PostgreSQL. Every operation is one transaction.
 pub struct Store {
     backend: Backend,
+    reading: Pool,
+    pub(super) writing: Pool,
+    /// For health checks, which wait for nobody.
+    health: Pool,
     operations: Mutex<BTreeMap<&'static str, Arc<OperationMetrics>>>,
     outage: Outage,
     before_each: Mutex<Option<Arc<Hook>>>,
 }
 
-/// The two kinds of databases.
+/// What connections lead to.
 pub(super) enum Backend {
-    Sqlite(Box<sqlite::Database>),
-    Postgres(Arc<postgres::Database>),
+    /// An SQLite database in memory, with one connection.
+    Memory,
+    Sqlite(Box<DatabaseFile>),
+    Postgres(Arc<Server>),
 }
 
 /// The load of a database at one moment.
@@ -61,9 +79,11 @@ pub struct OperationMetrics {
 type Hook = dyn Fn(&'static str) -> Result<()> + Send + Sync;
 
 impl Store {
-    pub(super) fn on(backend: Backend) -> Arc<Self> {
-        let (operations, outage, before_each) = Default::default();
-        Arc::new(Self { backend, operations, outage, before_each })
+    /// Creates a store with at most these numbers of connections for reading, for writing and for health checks.
+    pub(super) fn on(backend: Backend, connections: [usize; 3]) -> Arc<Self> {
+        let ([reading, writing, health], (operations, outage, before_each)) =
+            (connections.map(Pool::new), Default::default());
+        Arc::new(Self { backend, reading, writing, health, operations, outage, before_each })
     }
 
     /// Returns the metrics of all operations since the start, sorted by name.
@@ -73,9 +93,12 @@ impl Store {
 
     /// Returns how busy the database is at this moment, without a query and without waiting.
     pub fn load(&self) -> StoreLoad {
-        let ([used, idle, max], is_impaired) = match &self.backend {
-            Backend::Sqlite(database) => (database.load(), database.is_impaired()),
-            Backend::Postgres(database) => (database.load(), database.is_lost()),
+        let pools = [&self.reading, &self.writing, &self.health].map(Pool::load);
+        let [used, idle, max] = [0, 1, 2].map(|figure| pools.iter().map(|pool| pool[figure]).sum());
+        let is_impaired = match &self.backend {
+            Backend::Memory => false,
+            Backend::Sqlite(file) => file.check().is_err(),
+            Backend::Postgres(server) => server.is_lost(),
         };
         StoreLoad { used, idle, max, is_unavailable: is_impaired || self.outage.has_refused_write() }
     }
@@ -86,9 +109,16 @@ impl Store {
     /// # Errors
     /// Returns an error if one of that fails.
     pub fn ping(&self) -> Result<()> {
-        self.measured("ping", false, || match &self.backend {
-            Backend::Sqlite(database) => database.check(),
-            Backend::Postgres(database) => database.check(),
+        self.measured("ping", false, || {
+            self.check_file()?;
+            let sql = match self.backend {
+                Backend::Postgres(_) => LOCKED,
+                _ => "SELECT 1 FROM schema_version WHERE version < 0",
+            };
+            match self.with(&self.health, PING_WAIT, |tx| tx.has(sql, Vec::new()))? {
+                false => Ok(()),
+                true => Err(StorageError::contended("another program has locked the accounts or their keys")),
+            }
         })?;
         self.outage.check(|| {
             let trial = "UPDATE schema_version SET name = name WHERE version = 23";
@@ -99,18 +129,46 @@ impl Store {
     /// Delivers notifications of this and other processes to `subscriber` as long as it exists. The first one is
     /// [`Notification::Connected`](crate::model::drive::Notification::Connected), which is sent when the subscription
     /// is established. Returns `false` if the store serves only one process and sends no notifications.
-    pub fn listen(&self, subscriber: Weak<dyn Subscriber>) -> Result<bool> {
-        self.measured("listen", false, || match &self.backend {
-            Backend::Sqlite(_) => Ok(false),
-            Backend::Postgres(database) => database.listen(subscriber).map(|()| true),
-        })
+    pub fn listen(self: &Arc<Self>, subscriber: Weak<dyn Subscriber>) -> Result<bool> {
+        let Backend::Postgres(server) = &self.backend else { return Ok(false) };
+        // The threads must not keep this from being dropped.
+        let store = Arc::downgrade(self);
+        let send = move |texts: String| {
+            let store = store.upgrade()?;
+            let send = |tx: &mut Tx| tx.execute(NOTIFY, values![&texts]).map(drop);
+            Some(store.with(&store.writing, BACKGROUND_WAIT, send))
+        };
+        self.measured("listen", false, || server.listen(subscriber, send).map(|()| true))
     }
 
     /// Notifies other instances, after a short time, that a driver's write to a run was committed.
     pub(super) fn publish(&self, run: RunId, epoch: u64) {
-        if let Backend::Postgres(database) = &self.backend {
-            database.publish(run, epoch);
+        if let Backend::Postgres(server) = &self.backend {
+            server.publish(run, epoch);
         }
+    }
+
+    /// Runs `work` on a connection whose server answers.
+    fn with<T>(&self, pool: &Pool, wait: Duration, work: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+        if let Backend::Postgres(server) = &self.backend {
+            server.check()?;
+        }
+        let connect = || match &self.backend {
+            Backend::Memory => Err(StorageError::broken("the database in memory is lost")),
+            Backend::Sqlite(file) => sqlite::connect(&file.path),
+            Backend::Postgres(server) => server.session().map(Tx::Postgres),
+        };
+        pool.with(wait, connect, |tx| {
+            if let (Backend::Postgres(server), Tx::Postgres(session)) = (&self.backend, &mut *tx) {
+                server.refresh(session)?;
+            }
+            work(tx)
+        })
+    }
+
+    /// Checks that the file of an SQLite database may be written.
+    fn check_file(&self) -> Result<()> {
+        if let Backend::Sqlite(file) = &self.backend { file.check() } else { Ok(()) }
     }
 
     // This is called every second, most of the time with nothing to do, so metrics of it would be useless.
@@ -118,10 +176,28 @@ impl Store {
     /// moment. Returns `false` if others were in the way and the call must be repeated. A PostgreSQL server manages
     /// its own log.
     pub fn wipe(&self) -> Result<bool> {
-        let Backend::Sqlite(database) = &self.backend else { return Ok(true) };
-        let wiped = database.wipe();
+        let Backend::Sqlite(file) = &self.backend else { return Ok(true) };
+        let wiped = self.empty_log(file);
         self.outage.note("wipe", true, wiped.as_ref().err(), Instant::now());
         wiped
+    }
+
+    /// Empties the write-ahead log of a file if it may hold deleted data, while all writers wait. Returns `false` if readers
+    /// blocked this.
+    fn empty_log(&self, file: &DatabaseFile) -> Result<bool> {
+        // This is called every second, so a file that was removed is noticed even without requests.
+        file.check()?;
+        if !file.has_traces.swap(false, Ordering::SeqCst) {
+            return Ok(true);
+        }
+        let wait = if file.lock.is_some() { WIPE_WAIT } else { BACKGROUND_WAIT };
+        let emptied = self.with(&self.writing, wait, |tx| {
+            tx.give_way(wait)?;
+            Ok(tx.first("PRAGMA wal_checkpoint(TRUNCATE)", Vec::new())? == Some(false))
+        });
+        let emptied = emptied.or_else(|error| if error.is_contended() { Ok(false) } else { Err(error) });
+        file.has_traces.fetch_or(!matches!(emptied, Ok(true)), Ordering::SeqCst);
+        emptied
     }
 
     /// Lets a test fail operations, or act before them.
@@ -134,13 +210,11 @@ impl Store {
     pub(super) fn read<T>(
         &self,
         operation: impl Into<Operation>,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T>,
+        work: impl FnOnce(&mut Tx) -> Result<T>,
     ) -> Result<T> {
         let Operation { name, wait, .. } = operation.into();
-        self.measured(name, false, || match &self.backend {
-            Backend::Sqlite(database) => database.read(wait, work),
-            Backend::Postgres(database) => database.read(wait, work),
-        })
+        let pool = if matches!(self.backend, Backend::Memory) { &self.writing } else { &self.reading };
+        self.measured(name, false, || self.with(pool, wait, work))
     }
 
     /// Runs one statement that reads, and reads its rows.
@@ -167,7 +241,7 @@ impl Store {
     pub(super) fn write<T>(
         &self,
         operation: impl Into<Operation>,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T>,
+        work: impl FnOnce(&mut Tx) -> Result<T>,
     ) -> Result<T> {
         self.write_if(operation, |_| true, work)
     }
@@ -177,26 +251,42 @@ impl Store {
         &self,
         operation: impl Into<Operation>,
         keep: impl FnOnce(&T) -> bool,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T>,
+        work: impl FnOnce(&mut Tx) -> Result<T>,
     ) -> Result<T> {
         let operation = operation.into();
-        self.measured(operation.name, true, || match &self.backend {
-            Backend::Sqlite(database) => database.write(operation, keep, work),
-            Backend::Postgres(database) => database.write(operation, keep, work),
+        self.measured(operation.name, true, || {
+            self.check_file()?;
+            let done =
+                self.with(&self.writing, operation.wait, |tx| tx.transaction(operation, keep, work));
+            if let (true, Backend::Sqlite(file)) = (operation.erases, &self.backend) {
+                // This is also done if the commit failed, because the deleted data may be in the log.
+                file.has_traces.store(true, Ordering::SeqCst);
+                // A server's maintenance empties the log within a second.
+                if file.lock.is_none() && !matches!(self.empty_log(file), Ok(true)) {
+                    warn!(
+                        "the write-ahead log still holds deleted data, because another process uses it; it is emptied later"
+                    );
+                }
+            }
+            done
         })
     }
 
-    /// Runs one statement that writes, in its own transaction. Returns the rows that it returns.
+    /// Runs one statement that writes, in its own transaction. Returns the rows that it returns. PostgreSQL gets it in one
+    /// round trip.
     pub(super) fn change(
         &self,
         operation: impl Into<Operation>,
         sql: &'static str,
         values: Vec<Value>,
     ) -> Result<Vec<Row>> {
-        let (operation, sql) = (operation.into(), complete::<()>(sql));
-        self.measured(operation.name, true, || match &self.backend {
-            Backend::Sqlite(database) => database.write(operation, |_| true, |tx| tx.rows::<()>(sql, values)),
-            Backend::Postgres(database) => database.change(operation, sql, values),
+        let operation = operation.into();
+        if !matches!(self.backend, Backend::Postgres(_)) {
+            return self.write(operation, |tx| tx.rows::<()>(sql, values));
+        }
+        self.measured(operation.name, true, || {
+            let run = |tx: &mut Tx| tx.rows::<()>(sql, values).map_err(StorageError::unconfirmed);
+            self.with(&self.writing, operation.wait, run)
         })
     }
 
@@ -224,8 +314,8 @@ impl Store {
         let hook = self.before_each.lock().clone();
         let done = hook.map_or(Ok(()), |hook| hook(name)).and_then(|()| work());
         let done = done.map_err(|error| match &self.backend {
-            Backend::Sqlite(database) => database.note_failure(error),
-            Backend::Postgres(_) => error,
+            Backend::Sqlite(file) => file.note_failure(error),
+            _ => error,
         });
         let metrics = Arc::clone(self.operations.lock().entry(name).or_default());
         metrics.note(began.elapsed(), done.as_ref().err());

@@ -1,7 +1,7 @@
 //! The errors of the store: of its operations, of addresses, of opening a database and of copying one.
 
 use std::error::Error as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::base::storage::StorageError;
 
@@ -116,11 +116,6 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// Returns the error for an SQLite file that cannot be opened or used.
-    pub(super) fn of_file(path: &Path, cause: StorageError) -> Self {
-        Self::Connect { address: format!("sqlite:{}", path.display()), cause }
-    }
-
     /// Returns whether a later try may succeed without a change here: the server may be starting, or other
     /// transactions hold the tables that a migration changes.
     pub fn is_transient(&self) -> bool {

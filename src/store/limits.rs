@@ -24,10 +24,11 @@ impl Role {
 }
 
 /// The maximum numbers of connections for reading, for writing, and for health checks, which are opened when they are
-/// needed. SQLite has one for writing. The 16 request workers and up to 64 drivers of a server hold one for about a
+/// needed. The 16 request workers and up to 64 drivers of a server hold one for about a
 /// millisecond at a time; a PostgreSQL server allows 100 by default, shared by all
-/// instances.
+/// instances. SQLite has one for writing.
 pub(super) const POOL_SIZES: [usize; 3] = [4, 5, 1];
+pub(super) const SQLITE_POOL_SIZES: [usize; 3] = [8, 1, 1];
 
 /// The time for which a request waits for a free connection or for a new one. For a longer wait, status 503 with
 /// `Retry-After` is better for the client.

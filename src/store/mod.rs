@@ -2,13 +2,13 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`open`], `schema` | opening a database, the list of migrations, copies of a database |
+//! | [`open`], `schema` | opening a database, its migrations, copies of it |
 //! | [`url`] | database addresses: parsing them, printing them without their password |
 //! | `database` | [`Store`]: the open database with the metrics of its operations |
 //! | `queries/` | the operations, each written once for both databases |
-//! | `tx`, `value` | what the operations use: statements on a connection, values, rows |
+//! | `tx`, `value` | what the operations use: statements and transactions on a connection, values, rows |
 //! | `document` | JSON documents as their columns keep them |
-//! | `sqlite/`, `postgres/` | the two databases: connections, transactions, migrations, notifications |
+//! | `sqlite/`, `postgres/` | the two databases: how they are reached, the file, notifications, errors |
 //! | [`limits`] | every timeout and size, with its reason |
 //! | `pool` | connections, and the callers that wait for one |
 //! | `outage` | whether writes are taken, and the log messages about an unavailable database |

@@ -5,19 +5,27 @@ use std::sync::Arc;
 
 use super::database::{Backend, Store};
 use super::error::{BackupError, OpenError};
-use super::limits::Role;
+use super::limits::{POOL_SIZES, Role, SQLITE_POOL_SIZES};
 use super::url::DatabaseUrl;
-use super::{postgres, sqlite};
+use super::{postgres, schema, sqlite};
 
 /// Opens the database and brings its schema up to date.
 ///
 /// # Errors
 /// Returns an [`OpenError`], whose text says what to do and contains no password.
 pub fn open(url: &DatabaseUrl, role: Role) -> Result<Arc<Store>, OpenError> {
-    Ok(Store::on(match url {
-        DatabaseUrl::Sqlite(path) => Backend::Sqlite(Box::new(sqlite::Database::open(path, role)?)),
-        DatabaseUrl::Postgres(target) => Backend::Postgres(postgres::Database::open(target, role)?),
-    }))
+    match url {
+        DatabaseUrl::Sqlite(path) => {
+            let (file, writer) = sqlite::DatabaseFile::open(path, role)?;
+            let store = Store::on(Backend::Sqlite(Box::new(file)), SQLITE_POOL_SIZES);
+            store.writing.add(writer);
+            Ok(store)
+        }
+        DatabaseUrl::Postgres(target) => {
+            let server = postgres::Server::open(target, role)?;
+            Ok(Store::on(Backend::Postgres(Arc::new(server)), POOL_SIZES))
+        }
+    }
 }
 
 /// Creates a database in memory, of which nothing is left when it is dropped.
@@ -25,7 +33,14 @@ pub fn open(url: &DatabaseUrl, role: Role) -> Result<Arc<Store>, OpenError> {
 /// # Errors
 /// Fails if there is not enough memory.
 pub fn in_memory() -> Result<Arc<Store>, OpenError> {
-    Ok(Store::on(Backend::Sqlite(Box::new(sqlite::Database::in_memory()?))))
+    let create = || {
+        let mut only = sqlite::in_memory()?;
+        schema::create(&mut only)?;
+        let store = Store::on(Backend::Memory, [0, 1, 0]);
+        store.writing.add(only);
+        Ok(store)
+    };
+    create().map_err(|cause| OpenError::Connect { address: "sqlite::memory:".into(), cause })
 }
 
 /// Brings the schema of a database up to date, as [`open`] does, and creates an SQLite file that does not exist.
@@ -44,11 +59,11 @@ pub fn migrate(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenError> {
 /// # Errors
 /// Returns the same errors as [`open`].
 pub fn pending_migrations(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenError> {
-    let pending = match url {
+    let missing = match url {
         DatabaseUrl::Sqlite(path) => sqlite::pending(path)?,
-        DatabaseUrl::Postgres(target) => postgres::Database::pending(target)?,
+        DatabaseUrl::Postgres(target) => postgres::Server::pending(target)?,
     };
-    Ok(pending.iter().map(|migration| migration.name).collect())
+    Ok(missing.iter().map(|migration| migration.name).collect())
 }
 
 /// Copies an SQLite database into a new file and checks the copy, while a server may run. The file appears complete or

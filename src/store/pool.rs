@@ -10,23 +10,18 @@ use parking_lot::{Condvar, Mutex};
 
 use super::error::Result;
 use super::limits::{BACKGROUND_WAIT, CROWDED_WAIT, WAITING_REQUESTS};
+use super::tx::Tx;
 use crate::base::storage::StorageError;
 
-/// A connection of a pool.
-pub(super) trait Connection: Send {
-    /// Returns whether the connection can no longer be used. It is dropped then.
-    fn is_broken(&self) -> bool;
-}
-
-/// Connections of one kind. They are made when they are needed, and kept.
-pub(super) struct Pool<C> {
+/// Connections for one purpose. They are made when they are needed, and kept.
+pub(super) struct Pool {
     max: usize,
-    state: Mutex<State<C>>,
+    state: Mutex<State>,
     freed: Condvar,
 }
 
-struct State<C> {
-    idle: Vec<C>,
+struct State {
+    idle: Vec<Tx>,
     used: usize,
     waiting: usize,
     /// The time at which a connection was last given or returned.
@@ -34,9 +29,9 @@ struct State<C> {
 }
 
 /// The right to use one of the connections.
-struct Place<'a, C>(&'a Pool<C>);
+struct Place<'a>(&'a Pool);
 
-impl<C: Connection> Pool<C> {
+impl Pool {
     /// Creates a pool of at most `max` connections, at least one.
     pub(super) fn new(max: usize) -> Self {
         let state = State { idle: Vec::new(), used: 0, waiting: 0, moved_at: Instant::now() };
@@ -44,7 +39,7 @@ impl<C: Connection> Pool<C> {
     }
 
     /// Adds a connection that was made before, unless there are enough.
-    pub(super) fn add(&self, connection: C) {
+    pub(super) fn add(&self, connection: Tx) {
         let mut state = self.state.lock();
         if state.used + state.idle.len() < self.max {
             state.idle.push(connection);
@@ -59,8 +54,8 @@ impl<C: Connection> Pool<C> {
     pub(super) fn with<T>(
         &self,
         wait: Duration,
-        make: impl FnOnce() -> Result<C>,
-        work: impl FnOnce(&mut C) -> Result<T>,
+        make: impl FnOnce() -> Result<Tx>,
+        work: impl FnOnce(&mut Tx) -> Result<T>,
     ) -> Result<T> {
         let _place = self.place(wait)?;
         let idle = self.state.lock().idle.pop();
@@ -74,7 +69,7 @@ impl<C: Connection> Pool<C> {
         done
     }
 
-    fn place(&self, wait: Duration) -> Result<Place<'_, C>> {
+    fn place(&self, wait: Duration) -> Result<Place<'_>> {
         let began = Instant::now();
         let mut state = self.state.lock();
         let is_in_crowd = wait < BACKGROUND_WAIT && state.waiting >= WAITING_REQUESTS;
@@ -109,7 +104,7 @@ impl<C: Connection> Pool<C> {
     }
 }
 
-impl<C> Drop for Place<'_, C> {
+impl Drop for Place<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         state.used -= 1;
@@ -127,10 +122,8 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    impl Connection for bool {
-        fn is_broken(&self) -> bool {
-            *self
-        }
+    fn connection() -> Result<Tx> {
+        Ok(Tx::Sqlite(rusqlite::Connection::open_in_memory()?))
     }
 
     #[test]
@@ -138,9 +131,9 @@ mod tests {
         let (pool, busy, made) = (Pool::new(2), AtomicUsize::new(0), AtomicUsize::new(0));
         let make = || {
             made.fetch_add(1, Ordering::SeqCst);
-            Ok(false)
+            connection()
         };
-        let work = |_: &mut bool| {
+        let work = |_: &mut Tx| {
             assert!(busy.fetch_add(1, Ordering::SeqCst) < 2);
             thread::yield_now();
             busy.fetch_sub(1, Ordering::SeqCst);
@@ -158,13 +151,13 @@ mod tests {
     #[test]
     fn broken_connections_are_replaced_and_failures_free_their_place() {
         let pool = Pool::new(1);
-        pool.add(true);
-        let is_broken = pool.with(PATIENCE, || unreachable!(), |broken| Ok(*broken));
-        assert!(is_broken.unwrap());
-        let refused = pool.with(PATIENCE, || Err(StorageError::unavailable("away")), |_| Ok(()));
+        let begin = |tx: &mut Tx| tx.batch("BEGIN", "");
+        pool.with(PATIENCE, connection, begin).unwrap();
+        pool.with(PATIENCE, connection, begin).unwrap();
+        let refused = pool.with(PATIENCE, || Err(StorageError::unavailable("away")), begin);
         assert!(!refused.unwrap_err().is_contended());
         let inside =
-            pool.with(PATIENCE, || Ok(false), |_| pool.with(Duration::ZERO, || unreachable!(), |_| Ok(())));
+            pool.with(PATIENCE, connection, |_| pool.with(Duration::ZERO, || unreachable!(), |_| Ok(())));
         assert!(inside.unwrap_err().is_contended());
         assert_eq!(pool.load(), [0, 1, 1]);
     }

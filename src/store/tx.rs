@@ -10,25 +10,25 @@
 //! | `now() + ms(N)` | functions of this program | N milliseconds from now, by the server's clock |
 //! | `clock_timestamp()` | a function of this program: milliseconds | the server's clock at this moment |
 //! | `json_each(?N)` with `value` | built in | `json_array_elements` |
-//! | `uuid(TEXT)`, `decode(TEXT, 'hex')` | functions of this program | built in |
-//! | `greatest`, `least`, `strpos`, `lower`, `date_trunc` | functions of this program | built in |
+//! | `uuid(TEXT)` | a function of this program | built in |
+//! | `greatest`, `least`, `strpos`, `lower` | functions of this program | built in |
 //!
 //! `{NAME}` means a piece that several statements share: see [`fragments`](super::queries::fragments).
 //!
 //! Several rows are written by one statement, which takes them as one parameter: an array in JSON.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, params_from_iter};
 
 use super::document::encode;
 use super::error::Result;
-use super::limits::{BACKGROUND_WAIT, REQUEST_WAIT};
+use super::limits::{BACKGROUND_WAIT, REQUEST_WAIT, SQLITE_BUSY, TRANSACTION};
 use super::postgres::Session;
 use super::queries::fragments::complete;
-use super::sqlite::connection;
 use super::value::{FromRow, Row, Value, values};
 use crate::base::ids::RequestId;
+use crate::base::storage::StorageError;
 use crate::model::audit::{AuditEvent, Origin};
 use crate::model::drive::Notification;
 
@@ -71,35 +71,110 @@ impl Operation {
 }
 
 /// A connection, in a transaction or without one. Each statement is a constant of this program and stays prepared.
-pub(super) enum Tx<'a> {
-    Sqlite(&'a Connection),
-    Postgres(&'a mut Session),
+pub(super) enum Tx {
+    Sqlite(Connection),
+    Postgres(Session),
 }
 
-impl Tx<'_> {
-    /// Runs a statement and returns its rows, which can be read as `T`.
-    pub(super) fn rows<T: FromRow>(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
+impl Tx {
+    /// Runs a statement. Returns its rows, which can be read as `T`, and the number of rows that it has changed, if it
+    /// writes.
+    fn run<T: FromRow>(&mut self, sql: &'static str, values: Vec<Value>) -> Result<(Vec<Row>, u64)> {
         let sql = complete::<T>(sql);
         match self {
-            Self::Sqlite(on) => connection::rows(on, sql, values),
-            Self::Postgres(session) => session.rows(sql, values),
+            Self::Sqlite(on) => {
+                let mut statement = on.prepare_cached(sql)?;
+                let columns = statement.column_count();
+                let rows = statement.query_map(params_from_iter(values), |row| {
+                    (0..columns).map(|column| row.get(column)).collect::<Result<_, _>>().map(Row)
+                })?;
+                let rows = rows.collect::<Result<_, _>>()?;
+                Ok((rows, on.changes()))
+            }
+            Self::Postgres(session) => session.run(sql, values),
         }
     }
 
-    /// Runs a statement and returns the number of rows that it changed.
+    /// Runs a statement and returns its rows, which can be read as `T`.
+    pub(super) fn rows<T: FromRow>(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
+        self.run::<T>(sql, values).map(|(rows, _)| rows)
+    }
+
+    /// Runs a statement that writes, and returns the number of rows that it has changed.
     pub(super) fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64> {
-        let sql = complete::<()>(sql);
-        match self {
-            Self::Sqlite(on) => connection::execute(on, sql, values),
-            Self::Postgres(session) => session.execute(sql, values),
-        }
+        self.run::<()>(sql, values).map(|(_, changed)| changed)
     }
 
-    /// Runs the statements of a migration, which are written for each database.
+    /// Runs statements without parameters, which are written for each database.
     pub(super) fn batch(&mut self, sqlite: &'static str, postgres: &'static str) -> Result<()> {
         match self {
-            Self::Sqlite(on) => connection::batch(on, sqlite),
+            Self::Sqlite(on) => Ok(on.execute_batch(sqlite)?),
             Self::Postgres(session) => session.batch(postgres),
+        }
+    }
+
+    /// Runs `work` in a transaction, which on SQLite holds the write lock from its start. It is rolled back if that fails, or
+    /// if `keep` returns `false` for its outcome.
+    ///
+    /// # Errors
+    /// Returns the errors of `work`, and an [unconfirmed](StorageError::is_unconfirmed) error if the answer to the commit
+    /// was lost. The commit may have been made then.
+    pub(super) fn transaction<T>(
+        &mut self,
+        operation: Operation,
+        keep: impl FnOnce(&T) -> bool,
+        work: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.begin(operation)?;
+        let done = work(self);
+        if let Self::Postgres(session) = self {
+            session.until = None;
+        }
+        let ended = match done.as_ref().is_ok_and(keep) {
+            true => self
+                .batch("COMMIT", "COMMIT")
+                .map_err(StorageError::unconfirmed)
+                .inspect_err(|_| drop(self.roll_back())),
+            false => self.roll_back(),
+        };
+        // The caller gets the first error.
+        done.and_then(|outcome| ended.map(|()| outcome))
+    }
+
+    fn begin(&mut self, operation: Operation) -> Result<()> {
+        self.give_way(operation.wait)?;
+        let begin = match operation.is_light {
+            true => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
+            false => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
+        };
+        self.batch(begin, "BEGIN")?;
+        if let Self::Postgres(session) = self {
+            // A request bounds how long the statements of its transaction may take together.
+            session.until = (operation.wait < BACKGROUND_WAIT).then(|| Instant::now() + TRANSACTION);
+        }
+        Ok(())
+    }
+
+    /// Bounds how long SQLite waits for another process, besides [`SQLITE_BUSY`].
+    pub(super) fn give_way(&mut self, wait: Duration) -> Result<()> {
+        if let Self::Sqlite(on) = self { Ok(on.busy_timeout(wait.min(SQLITE_BUSY))?) } else { Ok(()) }
+    }
+
+    /// Ends the transaction if it is still open.
+    fn roll_back(&mut self) -> Result<()> {
+        match self {
+            Self::Sqlite(on) if on.is_autocommit() => Ok(()),
+            Self::Sqlite(on) => Ok(on.execute_batch("ROLLBACK")?),
+            Self::Postgres(session) => session.roll_back(),
+        }
+    }
+
+    /// Returns whether the connection can no longer be used: it was closed, or a transaction on it could not be ended, for
+    /// example because the disk was full.
+    pub(super) fn is_broken(&self) -> bool {
+        match self {
+            Self::Sqlite(on) => !on.is_autocommit(),
+            Self::Postgres(session) => session.is_broken(),
         }
     }
 
@@ -125,7 +200,7 @@ impl Tx<'_> {
             Self::Sqlite(_) => Ok(()),
             Self::Postgres(session) => {
                 let text = encode(&[notification])?;
-                session.execute("SELECT pg_notify('sightline', ?1)", values![text]).map(drop)
+                session.run("SELECT pg_notify('sightline', ?1)", values![text]).map(drop)
             }
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use percent_encoding::percent_decode_str;
-use postgres::config::{Config, Host, SslMode};
+use postgres::config::{Config, SslMode};
 
 use super::error::UrlError;
 use super::limits::{POSTGRES_LIMITS, POSTGRES_SETTINGS};
@@ -124,21 +124,31 @@ pub(super) enum Verify {
     Full,
 }
 
-/// The address of a PostgreSQL database. Its `Display` form contains no password.
+/// The address of a PostgreSQL database. Its `Display` form contains neither the password nor the parameters.
 #[derive(Clone)]
 pub struct PostgresTarget {
     pub(super) config: Config,
     pub(super) verify: Verify,
     /// A PEM file of authorities, or `None` for the machine's authorities.
     pub(super) roots: Option<PathBuf>,
+    shown: String,
 }
 
 impl PostgresTarget {
     /// Parses an address that starts with `postgres://` or `postgresql://`.
     pub(super) fn parse(text: &str) -> Result<Self, UrlError> {
         refuse_ambiguous(text)?;
-        let (mode, roots, rest) = own_parameters(text)?;
-        let mut config: Config = rest.parse().map_err(|error: postgres::Error| {
+        // The driver parses the address in the same way: everything before the first @ is user and password.
+        let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+        let (login, place) = rest.split_once('@').map_or((None, rest), |(login, place)| (Some(login), place));
+        let (place, query) = place.split_once('?').unwrap_or((place, ""));
+        let user = login.map(|login| format!("{}@", login.split(':').next().unwrap_or_default()));
+        let shown = format!("postgres://{}{place}", user.unwrap_or_default());
+        let login = login.map(|login| format!("{login}@")).unwrap_or_default();
+        let (mode, roots, parameters) = own_parameters(query)?;
+        // Of several parameters with one name, the last one applies.
+        let address = format!("postgres://{login}{place}?{POSTGRES_LIMITS}{parameters}");
+        let mut config: Config = address.parse().map_err(|error: postgres::Error| {
             // The driver's message names the parameter, never its value.
             UrlError::new(error.source().map_or_else(|| error.to_string(), ToString::to_string))
         })?;
@@ -151,7 +161,7 @@ impl PostgresTarget {
         // The last of several settings with one name applies, which is that of the address.
         let own = config.get_options().unwrap_or_default();
         config.options(format!("{POSTGRES_SETTINGS} {own}").trim_end());
-        Ok(Self { config, verify, roots })
+        Ok(Self { config, verify, roots, shown })
     }
 }
 
@@ -186,66 +196,29 @@ fn ssl_mode(mode: Option<&str>, has_roots: bool) -> Result<(SslMode, Verify), Ur
     })
 }
 
-/// Returns the parameters `sslmode` and `sslrootcert`, which the driver does not support, and the address without them.
-fn own_parameters(text: &str) -> Result<(Option<String>, Option<String>, String), UrlError> {
-    // The driver parses the address in the same way: everything before the first @ is user and password.
-    let host = text.find('@').map_or(0, |at| at + 1);
-    let (base, query) = match text[host..].split_once('?') {
-        Some((base, query)) => (format!("{}{base}", &text[..host]), query),
-        None => (text.to_owned(), ""),
-    };
-    let (mut mode, mut roots, mut kept) = (None, None, Vec::new());
+/// Returns the parameters `sslmode` and `sslrootcert`, which the driver does not support, and the others, each after a `&`.
+fn own_parameters(query: &str) -> Result<(Option<String>, Option<String>, String), UrlError> {
+    let (mut mode, mut roots, mut others) = (None, None, String::new());
     for (index, parameter) in query.split('&').enumerate().filter(|(_, parameter)| !parameter.is_empty()) {
         // Only known names are shown: anything else may be a part of a password.
-        let position = index + 1;
-        let (name, value) = parameter
-            .split_once('=')
-            .ok_or_else(|| UrlError::new(format!("parameter {position} after the \"?\" has no value")))?;
+        let refused = |why| UrlError::new(format!("parameter {} after the \"?\" {why}", index + 1));
+        let (name, value) = parameter.split_once('=').ok_or_else(|| refused("has no value".to_owned()))?;
+        let decoded = || Some(percent_decode_str(value).decode_utf8_lossy().into_owned());
         match name {
-            "sslmode" => mode = Some(decode(value)),
-            "sslrootcert" => roots = Some(decode(value)),
-            _ if KNOWN.split(", ").any(|known| known == name) => kept.push(parameter),
+            "sslmode" => mode = decoded(),
+            "sslrootcert" => roots = decoded(),
+            _ if KNOWN.split(", ").any(|known| known == name) => others.extend(["&", parameter]),
             _ => {
-                return Err(UrlError::new(format!(
-                    "parameter {position} after the \"?\" is not supported; allowed: sslmode, sslrootcert, {KNOWN}"
-                )));
+                return Err(refused(format!("is not supported; allowed: sslmode, sslrootcert, {KNOWN}")));
             }
         }
     }
-    // Of several parameters with one name, the last one applies.
-    kept.insert(0, POSTGRES_LIMITS);
-    Ok((mode, roots, format!("{base}?{}", kept.join("&"))))
-}
-
-fn decode(value: &str) -> String {
-    percent_decode_str(value).decode_utf8_lossy().into_owned()
+    Ok((mode, roots, others))
 }
 
 impl fmt::Display for PostgresTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("postgres://")?;
-        if let Some(user) = self.config.get_user() {
-            write!(f, "{user}@")?;
-        }
-        let addresses = self.config.get_hostaddrs();
-        let mut hosts: Vec<String> = self.config.get_hosts().iter().map(shown).collect();
-        if hosts.is_empty() {
-            hosts = addresses.iter().map(ToString::to_string).collect();
-        }
-        let ports = self.config.get_ports();
-        for (index, host) in hosts.iter().enumerate() {
-            let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
-            write!(f, "{}{host}:{port}", if index == 0 { "" } else { "," })?;
-        }
-        write!(f, "/{}", self.config.get_dbname().or(self.config.get_user()).unwrap_or_default())
-    }
-}
-
-fn shown(host: &Host) -> String {
-    match host {
-        Host::Tcp(name) if name.contains(':') => format!("[{name}]"),
-        Host::Tcp(name) => name.clone(),
-        Host::Unix(folder) => folder.display().to_string(),
+        f.write_str(&self.shown)
     }
 }
 
@@ -267,10 +240,10 @@ mod tests {
             ("sqlite:/var/x.db", "sqlite:/var/x.db"),
             ("sqlite:///var/x.db", "sqlite:/var/x.db"),
             ("postgres://u:hunter2@db.example:6432/s", "postgres://u@db.example:6432/s"),
-            ("postgresql://u@[::1]/s?sslmode=verify-full", "postgres://u@[::1]:5432/s"),
-            ("postgres://u:hunter2@a,b:1/s", "postgres://u@a:5432,b:1/s"),
-            ("postgres://u:p%40ss@%2Frun%2Fpg/s", "postgres://u@/run/pg:5432/s"),
-            ("postgres://db/s?user=u&password=hunter2", "postgres://u@db:5432/s"),
+            ("postgresql://u@[::1]/s?sslmode=verify-full", "postgres://u@[::1]/s"),
+            ("postgres://u:hunter2@a,b:1/s", "postgres://u@a,b:1/s"),
+            ("postgres://u:p%40ss@%2Frun%2Fpg/s", "postgres://u@%2Frun%2Fpg/s"),
+            ("postgres://db/s?user=u&password=hunter2", "postgres://db/s"),
         ] {
             assert_eq!(shown(text), want, "{text}");
             let url: DatabaseUrl = text.parse().unwrap();

@@ -1,8 +1,10 @@
-//! Parameters of statements and columns of rows, in types that both databases share.
+//! Parameters of statements and columns of rows. Both are values as SQLite keeps them. For PostgreSQL they are converted by
+//! the type of the column or parameter:
 //!
 //! | here | SQLite | PostgreSQL |
 //! |---|---|---|
-//! | number | INTEGER | bigint, double precision |
+//! | number | INTEGER, REAL | bigint, double precision |
+//! | truth value | INTEGER | boolean |
 //! | text | TEXT | text, json |
 //! | bytes | BLOB | bytea |
 //! | id | BLOB | uuid |
@@ -12,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+pub(super) use rusqlite::types::Value;
 use serde::de::DeserializeOwned;
 use serde_json::Map;
 use uuid::Uuid;
@@ -34,23 +37,10 @@ use crate::model::webhook::{DeliveryStatus, DisabledReason, SealedSecret};
 use crate::modules::catalog::Choice;
 use crate::modules::query::SearchType;
 
-/// A parameter of a statement, or the value of a column.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Value {
-    Null,
-    Bool(bool),
-    Int(i64),
-    Float(f64),
-    Text(String),
-    Bytes(Vec<u8>),
-    Id(Uuid),
-    Moment(Timestamp),
-}
-
 /// The parameters of a statement, in the order `?1`, `?2`, ….
 macro_rules! values {
     ($($value:expr),* $(,)?) => {
-        vec![$($crate::store::value::Value::from($value)),*]
+        vec![$($crate::store::value::Parameter::value($value)),*]
     };
 }
 pub(super) use values;
@@ -159,32 +149,20 @@ macro_rules! cells {
     )+)+};
 }
 cells! {
-    bool: |cell| match cell {
-        Value::Bool(value) => Some(value),
-        Value::Int(value) => Some(value != 0),
-        _ => None,
-    };
-    i64, u8, u16, u32, u64, usize: |cell| if let Value::Int(value) = cell { narrowed(value) } else { None };
-    // SQLite returns some whole numbers of a REAL column as integers.
-    f64: |cell| if let Value::Float(value) = cell { Some(value) } else { i64::from_cell(cell).map(|value| value as Self) };
+    bool: |cell| i64::from_cell(cell).map(|value| value != 0);
+    i64, u8, u16, u32, u64, usize: |cell| if let Value::Integer(value) = cell { narrowed(value) } else { None };
     Duration: |cell| u64::from_cell(cell).map(Self::from_millis);
     String: |cell| if let Value::Text(text) = cell { Some(text) } else { None };
     Arc<str>: |cell| String::from_cell(cell).map(Self::from);
-    Vec<u8>: |cell| if let Value::Bytes(bytes) = cell { Some(bytes) } else { None };
-    Uuid: |cell| match cell {
-        Value::Id(id) => Some(id),
-        other => Self::from_slice(&Vec::from_cell(other)?).ok(),
-    };
+    Vec<u8>: |cell| if let Value::Blob(bytes) = cell { Some(bytes) } else { None };
+    Uuid: |cell| Self::from_slice(&Vec::from_cell(cell)?).ok();
     AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId:
         |cell| Uuid::from_cell(cell).map(Self);
     SecretHash, SealedSecret: |cell| FromCell::from_cell(cell).map(Self);
     Interval: |cell| Self::from_secs(u64::from_cell(cell)?);
     // A role that only a later version knows grants nothing here.
     Role: |cell| Some(Self::from_name(&String::from_cell(cell)?).unwrap_or_default());
-    Timestamp: |cell| match cell {
-        Value::Moment(at) => Some(at),
-        other => Self::from_millisecond(i64::from_cell(other)?).ok(),
-    };
+    Timestamp: |cell| Self::from_millisecond(i64::from_cell(cell)?).ok();
     serde_json::Value, Map<String, serde_json::Value>, Choice, Coverage, FollowEnd, FollowOrder, Progress, ResultRecord,
     RunError, RunOptions, Search, Vec<Lookup>, Vec<String>: |cell| decode(&String::from_cell(cell)?).ok();
     ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, WatchState:
@@ -226,41 +204,47 @@ fn named<T>(cell: Value, from_name: fn(&str) -> Option<T>) -> Option<Vec<T>> {
     Some(Vec::<String>::from_cell(cell)?.iter().filter_map(|name| from_name(name)).collect())
 }
 
+/// A type that a parameter can have.
+pub(super) trait Parameter {
+    fn value(self) -> Value;
+}
+
 macro_rules! parameters {
     ($($($kind:ty),+: $write:expr;)+) => {$($(
-        impl From<$kind> for Value {
-            fn from(value: $kind) -> Self {
-                let write: fn($kind) -> Self = $write;
-                write(value)
+        impl Parameter for $kind {
+            fn value(self) -> Value {
+                let write: fn($kind) -> Value = $write;
+                write(self)
             }
         }
     )+)+};
 }
 parameters! {
-    bool: Value::Bool;
+    bool: Value::from;
     i64, u8, u16, u32, u64, usize: widened;
-    f64: Value::Float;
     Duration: |span| widened(span.as_millis());
-    String: plain;
-    &str, &String: |text| plain(text);
-    Vec<u8>: Value::Bytes;
-    &[u8]: |bytes| Value::Bytes(bytes.to_owned());
-    Uuid: Value::Id;
-    AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId: |id| Value::Id(id.0);
-    Timestamp: Value::Moment;
+    // PostgreSQL refuses U+0000 in a text. JSON documents contain it as an escape only.
+    &str: |text| Value::Text(text.replace('\0', "\u{FFFD}"));
+    &String: |text| text.as_str().value();
+    String: |text| text.as_str().value();
+    Vec<u8>: Value::Blob;
+    &[u8]: |bytes| bytes.to_owned().value();
+    Uuid: Value::from;
+    AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId: |id| id.0.value();
+    Timestamp: |at| at.as_millisecond().value();
     ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, WatchState:
-        |word| word.as_str().into();
+        |word| word.as_str().value();
 }
 
-impl<const N: usize> From<&[u8; N]> for Value {
-    fn from(bytes: &[u8; N]) -> Self {
-        bytes.as_slice().into()
+impl<const N: usize> Parameter for &[u8; N] {
+    fn value(self) -> Value {
+        self.as_slice().value()
     }
 }
 
-impl<T: Into<Self>> From<Option<T>> for Value {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Null, Into::into)
+impl<T: Parameter> Parameter for Option<T> {
+    fn value(self) -> Value {
+        self.map_or(Value::Null, T::value)
     }
 }
 
@@ -270,11 +254,5 @@ fn narrowed<T: TryFrom<i64>>(value: i64) -> Option<T> {
 
 /// Returns a number as SQL has it. One that SQL cannot express becomes the largest one.
 fn widened<T: TryInto<i64>>(value: T) -> Value {
-    Value::Int(value.try_into().unwrap_or(i64::MAX))
-}
-
-/// Replaces U+0000, which PostgreSQL refuses in a text, by U+FFFD. JSON documents contain it as an escape only.
-fn plain(text: impl Into<String>) -> Value {
-    let text = text.into();
-    Value::Text(if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text })
+    Value::Integer(value.try_into().unwrap_or(i64::MAX))
 }

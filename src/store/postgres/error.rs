@@ -3,6 +3,8 @@
 use std::error::Error as _;
 use std::io;
 
+use postgres::error::SqlState;
+
 use crate::base::storage::StorageError;
 
 /// The driver's message without the server's DETAIL and CONTEXT, which quote values: queries and results.
@@ -44,20 +46,15 @@ pub(super) fn described(error: &postgres::Error) -> PostgresError {
     }
 }
 
-/// Converts a driver's error.
-#[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
-pub(super) fn storage_error(error: postgres::Error) -> StorageError {
-    if error.code().is_some_and(|code| is_contended(code.code())) {
-        return StorageError::contended(described(&error));
-    }
-    let passing = match error.code() {
-        Some(code) => is_transient(code.code()),
-        None => is_transport(&error),
-    };
-    if passing {
-        StorageError::unavailable(described(&error))
-    } else {
-        StorageError::broken(described(&error))
+impl From<postgres::Error> for StorageError {
+    fn from(error: postgres::Error) -> Self {
+        let cause = described(&error);
+        match error.code().map(SqlState::code) {
+            Some(code) if is_contended(code) => Self::contended(cause),
+            Some(code) if is_transient(code) => Self::unavailable(cause),
+            None if is_transport(&error) => Self::unavailable(cause),
+            _ => Self::broken(cause),
+        }
     }
 }
 

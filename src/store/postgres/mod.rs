@@ -13,7 +13,7 @@
 //! The server bounds statements, waits for locks and idle transactions (`statement_timeout`, `lock_timeout`,
 //! `idle_in_transaction_session_timeout`). TCP bounds how long a vanished machine or network is waited for
 //! (`tcp_user_timeout`, keep-alive). While the server is unreachable, only one caller at a time waits for it
-//! ([`Reach`]). Callers that wait for a lock keep their connection; reading, writing and health checks each have
+//! ([`Server`]). Callers that wait for a lock keep their connection; reading, writing and health checks each have
 //! connections of their own. Migrations are bounded only by the server and by TCP: they run before any request is
 //! served. Large deletions (an account's runs, old runs) are split into short transactions.
 //!
@@ -28,7 +28,6 @@
 //! to a session.
 
 mod error;
-mod migrate;
 mod notify;
 mod session;
 mod tls;
@@ -46,28 +45,21 @@ pub(super) use session::Session;
 use self::error::{PostgresError, unavailable};
 use self::tls::{TlsConnector, connector};
 use super::error::{OpenError, Result};
-use super::limits::{
-    BACKGROUND_WAIT, HANDSHAKE, LOST_WAIT, PING_WAIT, POOL_SIZES, REQUEST_WAIT, TRANSACTION,
-};
-use super::pool::{Connection as _, Pool};
-use super::tx::{Operation, Tx};
+use super::limits::{HANDSHAKE, LOST_WAIT, PING_WAIT, REQUEST_WAIT, Role};
+use super::schema::{self, Migration};
+use super::tx::Tx;
 use super::url::PostgresTarget;
-use super::value::{Row, Value};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 
-/// An open PostgreSQL database: the connections to its server.
+/// A PostgreSQL server: how it is reached, and whether.
 ///
-/// While the server cannot be reached, one caller at a time tries whether it is available again. All others fail at
+/// While it cannot be reached, one caller at a time tries whether it is available again. All others fail at
 /// once, so that the request workers stay free.
-pub(super) struct Database {
+pub(super) struct Server {
     config: Config,
     tls: TlsConnector,
     reach: Mutex<Reach>,
-    reading: Pool<Session>,
-    writing: Pool<Session>,
-    /// For health checks, which wait for nobody.
-    health: Pool<Session>,
     /// The driver's writes that are published, each a run with its epoch, once somebody listens.
     changes: OnceLock<Sender<(RunId, u64)>>,
 }
@@ -85,52 +77,43 @@ struct Lost {
     next_try: Instant,
 }
 
-impl Database {
-    /// Returns the database, and a first connection. Its answers take as long as the server allows. The error distinguishes a
-    /// refusal from a server that cannot be reached.
-    fn connect(target: &PostgresTarget) -> Result<(Self, Session), OpenError> {
-        let [reading, writing, health] = POOL_SIZES.map(Pool::new);
-        let (config, tls, reach) = (target.config.clone(), connector(target)?, Mutex::default());
-        let database = Self { config, tls, reach, reading, writing, health, changes: OnceLock::new() };
-        let session = database.session().and_then(|mut session| session.check(HANDSHAKE).map(|()| session));
-        let mut session = session.map_err(|cause| {
-            let address = target.to_string();
-            let is_refused = cause.source().and_then(|cause| cause.downcast_ref::<PostgresError>());
-            match is_refused.is_some_and(PostgresError::is_refusal) {
-                true => OpenError::Refused { address, cause },
-                false => OpenError::Connect { address, cause },
-            }
-        })?;
-        session.is_patient = true;
-        Ok((database, session))
+impl Server {
+    /// Brings the schema of a database up to date.
+    pub(super) fn open(target: &PostgresTarget, role: Role) -> Result<Self, OpenError> {
+        let (server, mut tx) = Self::connect(target)?;
+        schema::migrate(&mut tx, &role.origin(), opened(target))?;
+        Ok(server)
     }
 
-    /// Runs `work` on a connection whose server answers.
-    fn with<T>(
-        &self,
-        pool: &Pool<Session>,
-        wait: Duration,
-        work: impl FnOnce(&mut Session) -> Result<T>,
-    ) -> Result<T> {
-        self.reach.lock().check()?;
-        pool.with(
-            wait,
-            || self.session(),
-            |session| {
-                self.refresh(session)?;
-                work(session)
-            },
-        )
+    /// Returns the migrations that opening the database would run.
+    pub(super) fn pending(target: &PostgresTarget) -> Result<&'static [Migration], OpenError> {
+        schema::missing(&mut Self::connect(target)?.1, opened(target))
+    }
+
+    /// Returns the server, and a first connection. Its answers take as long as the server allows. The error distinguishes a
+    /// refusal from a server that cannot be reached.
+    fn connect(target: &PostgresTarget) -> Result<(Self, Tx), OpenError> {
+        let (config, tls, reach) = (target.config.clone(), connector(target)?, Mutex::default());
+        let server = Self { config, tls, reach, changes: OnceLock::new() };
+        let session = server.session().and_then(|mut session| session.check(HANDSHAKE).map(|()| session));
+        let mut session = session.map_err(opened(target))?;
+        session.is_patient = true;
+        Ok((server, Tx::Postgres(session)))
     }
 
     /// Starts to make a connection.
-    fn session(&self) -> Result<Session> {
+    pub(super) fn session(&self) -> Result<Session> {
         Session::start(&self.config, &self.tls)
+    }
+
+    /// Returns an error if the server cannot be reached and another caller tries it.
+    pub(super) fn check(&self) -> Result<()> {
+        self.reach.lock().check()
     }
 
     /// Waits until a connection is made, or checks one that was made, and replaces it if it was closed, for example
     /// because the server was restarted. One that takes longer to be made is left to the next caller.
-    fn refresh(&self, session: &mut Session) -> Result<()> {
+    pub(super) fn refresh(&self, session: &mut Session) -> Result<()> {
         let wait = self.reach.lock().admit()?;
         if session.is_broken() {
             *session = self.session()?;
@@ -154,61 +137,23 @@ impl Database {
         self.reach.lock().lost.is_some()
     }
 
-    /// Runs statements that read, without a transaction around them.
-    pub(super) fn read<T>(&self, wait: Duration, work: impl FnOnce(&mut Tx<'_>) -> Result<T>) -> Result<T> {
-        self.with(&self.reading, wait, |session| work(&mut Tx::Postgres(session)))
-    }
-
-    /// Runs statements in one transaction. Rolls it back if `work` fails, or if `keep` returns `false` for its outcome.
-    pub(super) fn write<T>(
-        &self,
-        operation: Operation,
-        keep: impl FnOnce(&T) -> bool,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T>,
-    ) -> Result<T> {
-        // A request bounds how long the statements of its transaction may take together.
-        let limit = (operation.wait < BACKGROUND_WAIT).then_some(TRANSACTION);
-        self.with(&self.writing, operation.wait, |session| {
-            session.transaction(limit, keep, |session| work(&mut Tx::Postgres(session)))
-        })
-    }
-
-    /// Runs one statement that writes, in its own transaction and in one round trip.
-    pub(super) fn change(
-        &self,
-        operation: Operation,
-        sql: &'static str,
-        values: Vec<Value>,
-    ) -> Result<Vec<Row>> {
-        self.with(&self.writing, operation.wait, |session| {
-            session.rows(sql, values).map_err(StorageError::unconfirmed)
-        })
-    }
-
-    /// Checks that the database answers and that keys can be read.
-    pub(super) fn check(&self) -> Result<()> {
-        // Every request with a key would wait for these locks. A trial would wait, too.
-        let locks = "SELECT 1 FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' \
-             AND relation IN (to_regclass('accounts'), to_regclass('api_keys')) \
-             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-        self.with(&self.health, PING_WAIT, |session| match session.rows(locks, Vec::new())?.is_empty() {
-            true => Ok(()),
-            false => Err(StorageError::contended("another program has locked the accounts or their keys")),
-        })
-    }
-
     /// Notifies other instances, after a short time, that a driver's write to a run was committed.
     pub(super) fn publish(&self, run: RunId, epoch: u64) {
         if let Some(changes) = self.changes.get() {
-            // The thread ends only with this database.
+            // The thread ends only with the store.
             let _ = changes.send((run, epoch));
         }
     }
+}
 
-    /// Returns the numbers of connections in use, idle, and allowed.
-    pub(super) fn load(&self) -> [usize; 3] {
-        let pools = [&self.reading, &self.writing, &self.health].map(Pool::load);
-        [0, 1, 2].map(|figure| pools.iter().map(|pool| pool[figure]).sum())
+/// Returns the error for an operator of a database that cannot be opened or used.
+fn opened(target: &PostgresTarget) -> impl Fn(StorageError) -> OpenError {
+    move |cause| {
+        let (address, error) = (target.to_string(), cause.source());
+        match error.and_then(|error| error.downcast_ref()).is_some_and(PostgresError::is_refusal) {
+            true => OpenError::Refused { address, cause },
+            false => OpenError::Connect { address, cause },
+        }
     }
 }
 

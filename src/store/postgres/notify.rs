@@ -7,25 +7,20 @@ use std::thread;
 use std::time::Duration;
 
 use log::{debug, info, warn};
-use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 
-use super::Database;
+use super::Server;
 use super::error::described;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::drive::{Notification, Subscriber};
 use crate::store::document::{decode, encode};
 use crate::store::error::Result;
-use crate::store::limits::{BACKGROUND_WAIT, HANDSHAKE, PING_WAIT};
-use crate::store::value::values;
+use crate::store::limits::PING_WAIT;
 
 /// Subscribes to all notifications. Instances that use another schema of the database get them too, and ignore runs that
 /// they do not know.
 const LISTEN: &str = "LISTEN sightline";
-/// Sends notifications. The commit does not wait for the disk, because no data is lost with a notification.
-const NOTIFY: &str = "SELECT pg_notify('sightline', value) \
-     FROM (SELECT set_config('synchronous_commit', 'off', true)) AS lightly, json_array_elements_text(?1)";
 
 /// The pause after each notification, in which further changes are collected. It bounds the cost for the server.
 const GATHER: Duration = Duration::from_millis(10);
@@ -42,18 +37,67 @@ fn read(text: &str) -> Vec<Notification> {
     decode(text).unwrap_or_default()
 }
 
-impl Database {
-    /// Starts the threads that send and receive notifications.
-    pub(in crate::store) fn listen(self: &Arc<Self>, subscriber: Weak<dyn Subscriber>) -> Result<()> {
-        let listener = Listener { database: Arc::clone(self), subscriber };
-        start("postgres-listen", move || listener.run())?;
-        let (sender, receiver) = mpsc::channel();
+impl Server {
+    /// Starts the threads that receive and send notifications. `send` sends the texts of some, an array in JSON. It
+    /// returns `None` if the store was dropped.
+    pub(in crate::store) fn listen(
+        self: &Arc<Self>,
+        subscriber: Weak<dyn Subscriber>,
+        send: impl Fn(String) -> Option<Result<()>> + Send + 'static,
+    ) -> Result<()> {
+        let server = Arc::clone(self);
+        start("postgres-listen", move || server.receive(&subscriber))?;
+        let (sender, changes) = mpsc::channel();
         if self.changes.set(sender).is_ok() {
-            // It must not keep this from being dropped, and ends with its sender.
-            let database = Arc::downgrade(self);
-            start("postgres-publish", move || publish(&database, &receiver))?;
+            start("postgres-publish", move || publish(&changes, send))?;
         }
         Ok(())
+    }
+
+    /// Passes notifications on to a subscriber until it is dropped.
+    fn receive(&self, subscriber: &Weak<dyn Subscriber>) {
+        let mut failures = 0;
+        while subscriber.strong_count() > 0 {
+            let Err(error) = self.receive_once(subscriber, &mut failures) else { return };
+            let error = described(&error);
+            match failures {
+                0 => warn!("lost the notifications of other instances, connecting again: {error}"),
+                _ => debug!("still no notifications of other instances: {error}"),
+            }
+            pass_on(subscriber, Notification::Disconnected);
+            thread::sleep((FIRST_PAUSE * 2u32.pow(failures.min(8))).min(LONGEST_PAUSE));
+            failures += 1;
+        }
+    }
+
+    /// Receives notifications on a new connection until it breaks, or until the subscriber is dropped. `failures` counts those
+    /// before it was made.
+    fn receive_once(
+        &self,
+        subscriber: &Weak<dyn Subscriber>,
+        failures: &mut u32,
+    ) -> Result<(), postgres::Error> {
+        let mut client = self.config.connect(self.tls.clone())?;
+        client.batch_execute(LISTEN)?;
+        if *failures > 0 {
+            info!("notifications of other instances are received again");
+        }
+        *failures = 0;
+        pass_on(subscriber, Notification::Connected);
+        while subscriber.strong_count() > 0 {
+            client.notifications().timeout_iter(CHECK_AFTER).for_each(|notification| {
+                read(notification.payload()).into_iter().for_each(|one| pass_on(subscriber, one));
+                Ok(())
+            })?;
+            client.is_valid(PING_WAIT)?;
+        }
+        Ok(())
+    }
+}
+
+fn pass_on(subscriber: &Weak<dyn Subscriber>, notification: Notification) {
+    if let Some(subscriber) = subscriber.upgrade() {
+        subscriber.notify(notification);
     }
 }
 
@@ -61,91 +105,27 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<()> {
     thread::Builder::new().name(name.into()).spawn(work).map(drop).map_err(StorageError::unavailable)
 }
 
-/// Sends notifications of changed runs until the sender is dropped. Several changes of a run within a short time become
+/// Sends notifications of changed runs until the store is dropped. Several changes of a run within a short time become
 /// one.
-fn publish(database: &Weak<Database>, changes: &Receiver<(RunId, u64)>) {
-    while let (Ok(first), Some(database)) = (changes.recv(), database.upgrade()) {
+fn publish(changes: &Receiver<(RunId, u64)>, send: impl Fn(String) -> Option<Result<()>>) {
+    while let Ok(first) = changes.recv() {
         let mut newest = HashMap::from([first]);
         for (run, epoch) in changes.try_iter() {
             newest.entry(run).and_modify(|known: &mut u64| *known = epoch.max(*known)).or_insert(epoch);
         }
-        // Subscribers that wait for a lost notification read the tables after a while.
-        if let Err(error) = send(&database, &newest) {
-            debug!("changes of runs could not be published: {error}");
+        match texts(&newest).map(&send) {
+            Ok(None) => return,
+            // Subscribers that wait for a lost notification read the tables after a while.
+            Ok(Some(Err(error))) | Err(error) => debug!("changes of runs could not be published: {error}"),
+            Ok(Some(Ok(()))) => {}
         }
         thread::sleep(GATHER);
     }
 }
 
-fn send(database: &Database, newest: &HashMap<RunId, u64>) -> Result<()> {
+fn texts(newest: &HashMap<RunId, u64>) -> Result<String> {
     let changes: Vec<_> = newest.iter().map(|(&run, &epoch)| Notification::Changed { run, epoch }).collect();
-    let texts = changes.chunks(RUNS_AT_ONCE).map(encode).collect::<Result<Vec<_>>>()?;
-    let texts = encode(&texts)?;
-    database
-        .with(&database.writing, BACKGROUND_WAIT, |session| session.execute(NOTIFY, values![texts]).map(drop))
-}
-
-/// Passes notifications on to a subscriber until it is dropped.
-struct Listener {
-    database: Arc<Database>,
-    subscriber: Weak<dyn Subscriber>,
-}
-
-impl Listener {
-    fn run(&self) {
-        let mut failures = 0;
-        while self.subscriber.strong_count() > 0 {
-            let error = match self.listen(failures > 0) {
-                Ok(Ok(())) => return,
-                Ok(Err(error)) => {
-                    failures = 0;
-                    StorageError::unavailable(described(&error))
-                }
-                Err(error) => error,
-            };
-            match failures {
-                0 => warn!("lost the notifications of other instances, connecting again: {error}"),
-                _ => debug!("still no notifications of other instances: {error}"),
-            }
-            self.pass_on(Notification::Disconnected);
-            thread::sleep((FIRST_PAUSE * 2u32.pow(failures.min(8))).min(LONGEST_PAUSE));
-            failures += 1;
-        }
-    }
-
-    /// Receives notifications on a new connection until it breaks with the inner error. Returns once the
-    /// subscriber is dropped.
-    fn listen(&self, was_lost: bool) -> Result<Result<(), postgres::Error>> {
-        let mut session = self.database.session()?;
-        session.check(HANDSHAKE)?;
-        let listener =
-            Self { database: Arc::clone(&self.database), subscriber: Weak::clone(&self.subscriber) };
-        session.run_within(None, move |client| {
-            client.batch_execute(LISTEN)?;
-            if was_lost {
-                info!("notifications of other instances are received again");
-            }
-            listener.pass_on(Notification::Connected);
-            Ok(listener.receive(client))
-        })
-    }
-
-    fn receive(&self, client: &mut Client) -> Result<(), postgres::Error> {
-        while self.subscriber.strong_count() > 0 {
-            client.notifications().timeout_iter(CHECK_AFTER).for_each(|notification| {
-                read(notification.payload()).into_iter().for_each(|notification| self.pass_on(notification));
-                Ok(())
-            })?;
-            client.is_valid(PING_WAIT)?;
-        }
-        Ok(())
-    }
-
-    fn pass_on(&self, notification: Notification) {
-        if let Some(subscriber) = self.subscriber.upgrade() {
-            subscriber.notify(notification);
-        }
-    }
+    encode(&changes.chunks(RUNS_AT_ONCE).map(encode).collect::<Result<Vec<_>>>()?)
 }
 
 #[cfg(test)]

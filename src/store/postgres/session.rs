@@ -17,35 +17,33 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use jiff::Timestamp;
+use postgres::fallible_iterator::FallibleIterator as _;
 use postgres::types::{FromSql, IsNull, Json, ToSql, Type, to_sql_checked};
 use postgres::{Client, Config, Error, SimpleQueryMessage, Statement};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::error::{PostgresError, described, storage_error, unavailable};
+use super::error::{described, unavailable};
 use super::tls::TlsConnector;
-use crate::base::clock::truncate_to_millis;
 use crate::base::storage::StorageError;
 use crate::store::error::Result;
 use crate::store::limits::ANSWER_MARGIN;
-use crate::store::pool::Connection;
-use crate::store::value::{Row, Value};
+use crate::store::value::{Parameter, Row, Value};
 
-type Task = Box<dyn FnOnce(Result<&mut Client>) + Send>;
+type Task = Box<dyn FnOnce(Result<&mut Connection>) + Send>;
 
 /// The stack size of a connection's thread. The stack contains only the driver's few frames.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// A connection. Statements are prepared once and stay prepared: all of them are constants of this program.
+/// The handle of a connection's thread.
 pub(in crate::store) struct Session {
-    /// The channel that sends tasks to the connection's thread. It is `None` once the session is abandoned.
+    /// The channel that sends tasks to the thread. It is `None` once the session is abandoned.
     tasks: Option<Sender<Task>>,
     state: Arc<State>,
     /// Whether an answer may take as long as the server allows.
     pub(super) is_patient: bool,
     /// The time after which the open transaction begins no further statement.
-    until: Option<Instant>,
-    statements: HashMap<&'static str, Statement>,
+    pub(in crate::store) until: Option<Instant>,
 }
 
 /// What the connection's thread has found.
@@ -55,6 +53,13 @@ struct State {
     /// limit.
     answer_timeout: OnceLock<Option<Duration>>,
     is_closed: AtomicBool,
+}
+
+/// What the connection's thread has.
+struct Connection {
+    client: Client,
+    /// Statements are prepared once and stay prepared: all of them are constants of this program.
+    statements: HashMap<&'static str, Statement>,
 }
 
 impl Session {
@@ -67,23 +72,24 @@ impl Session {
             let made = config.connect(tls).and_then(|mut client| Ok((read_timeout(&mut client)?, client)));
             let mut made = made.map(|(timeout, client)| {
                 own.answer_timeout.get_or_init(|| timeout);
-                client
+                Connection { client, statements: HashMap::new() }
             });
             own.is_closed.store(made.is_err(), Ordering::Release);
             for task in taken {
                 task(made.as_mut().map_err(|error| StorageError::unavailable(described(error))));
-                own.is_closed.store(made.as_ref().map_or(true, Client::is_closed), Ordering::Release);
+                let is_closed = made.as_ref().map_or(true, |connection| connection.client.is_closed());
+                own.is_closed.store(is_closed, Ordering::Release);
             }
         };
         let thread = thread::Builder::new().name("postgres".into()).stack_size(STACK_BYTES);
         let failed = |error| unavailable(format!("cannot start a thread for a connection: {error}"));
         thread.spawn(serve).map_err(failed)?;
-        Ok(Self { tasks: Some(tasks), state, is_patient: false, until: None, statements: HashMap::new() })
+        Ok(Self { tasks: Some(tasks), state, is_patient: false, until: None })
     }
 
     /// Checks that the server answers within that time. A connection that takes longer to be made is still made.
     pub(super) fn check(&mut self, wait: Duration) -> Result<()> {
-        self.run_within(Some(wait), |client| client.simple_query("")).map(drop)
+        self.run_within(Some(wait), |connection| connection.client.simple_query("")).map(drop)
     }
 
     /// Returns whether the connection was made.
@@ -96,66 +102,33 @@ impl Session {
         self.tasks.is_none()
     }
 
-    /// Runs `work` in a transaction, which is rolled back if that fails or if `keep` returns `false` for its outcome. Each
-    /// statement may wait for a lock. After they have taken `limit` together, no further statement is begun.
-    ///
-    /// # Errors
-    /// Returns the errors of `work`, and an [unconfirmed](StorageError::is_unconfirmed) error if the answer to the commit
-    /// was lost. The commit may have been made then.
-    pub(super) fn transaction<T>(
-        &mut self,
-        limit: Option<Duration>,
-        keep: impl FnOnce(&T) -> bool,
-        work: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<T> {
-        self.batch("BEGIN")?;
-        self.until = limit.map(|limit| Instant::now() + limit);
-        let done = work(self);
-        self.until = None;
-        if let Ok(outcome) = &done
-            && keep(outcome)
-        {
-            self.batch("COMMIT").map_err(StorageError::unconfirmed)?;
-        } else if !self.is_broken() {
-            let rolled_back = self.batch("ROLLBACK");
-            if rolled_back.is_err() {
-                self.tasks = None;
-            }
-            // The caller gets the first error.
-            return done.and_then(|outcome| rolled_back.map(|()| outcome));
-        }
-        done
+    /// Returns whether the connection can no longer be used.
+    pub(in crate::store) fn is_broken(&self) -> bool {
+        self.is_abandoned() || self.state.is_closed.load(Ordering::Acquire)
     }
 
-    /// Runs a statement and returns its rows.
-    pub(in crate::store) fn rows(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<Row>> {
-        let statement = self.prepared(sql)?;
-        self.run(move |client| client.query(&statement, &refs(&values)))?.iter().map(row).collect()
-    }
-
-    /// Runs a statement and returns the number of rows.
-    pub(in crate::store) fn execute(&mut self, sql: &'static str, values: Vec<Value>) -> Result<u64> {
-        let statement = self.prepared(sql)?;
-        self.run(move |client| client.execute(&statement, &refs(&values)))
+    /// Runs a statement. Returns its rows, and their number or that of the rows that it changed.
+    pub(in crate::store) fn run(&mut self, sql: &'static str, values: Vec<Value>) -> Result<(Vec<Row>, u64)> {
+        let (rows, count) = self.task(move |connection| connection.run(sql, values))?;
+        Ok((rows.iter().map(row).collect::<Result<_>>()?, count))
     }
 
     /// Runs statements without parameters, of which none stays prepared.
     pub(in crate::store) fn batch(&mut self, sql: &'static str) -> Result<()> {
-        self.run(move |client| client.batch_execute(sql))
+        self.task(move |connection| connection.client.batch_execute(sql))
     }
 
-    fn prepared(&mut self, sql: &'static str) -> Result<Statement> {
-        if let Some(statement) = self.statements.get(sql) {
-            return Ok(statement.clone());
+    /// Rolls the open transaction back. A connection on which that fails is not used again.
+    pub(in crate::store) fn roll_back(&mut self) -> Result<()> {
+        if self.is_broken() {
+            return Ok(());
         }
-        let statement = self.run(move |client| client.prepare(&translated(sql)))?;
-        self.statements.insert(sql, statement.clone());
-        Ok(statement)
+        self.batch("ROLLBACK").inspect_err(|_| self.tasks = None)
     }
 
-    fn run<T: Send + 'static>(
+    fn task<T: Send + 'static>(
         &mut self,
-        task: impl FnOnce(&mut Client) -> Result<T, Error> + Send + 'static,
+        task: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T> {
         if self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(StorageError::contended("the transaction waited for locks for too long"));
@@ -165,15 +138,15 @@ impl Session {
     }
 
     /// Runs a task on the connection's thread, and waits that long for its end.
-    pub(super) fn run_within<T: Send + 'static>(
+    fn run_within<T: Send + 'static>(
         &mut self,
         wait: Option<Duration>,
-        task: impl FnOnce(&mut Client) -> Result<T, Error> + Send + 'static,
+        task: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
-        let task: Task = Box::new(move |client| {
+        let task: Task = Box::new(move |connection| {
             // The receiver is gone if its wait was over.
-            let _ = sender.send(client.and_then(|client| task(client).map_err(storage_error)));
+            let _ = sender.send(connection.and_then(|connection| Ok(task(connection)?)));
         });
         if self.tasks.as_ref().is_none_or(|tasks| tasks.send(task).is_err()) {
             return Err(unavailable("the connection was abandoned"));
@@ -191,9 +164,17 @@ impl Session {
     }
 }
 
-impl Connection for Session {
-    fn is_broken(&self) -> bool {
-        self.is_abandoned() || self.state.is_closed.load(Ordering::Acquire)
+impl Connection {
+    fn run(&mut self, sql: &'static str, values: Vec<Value>) -> Result<(Vec<postgres::Row>, u64), Error> {
+        if !self.statements.contains_key(sql) {
+            self.statements.insert(sql, self.client.prepare(&translated(sql))?);
+        }
+        let mut answer = self.client.query_raw(&self.statements[sql], values.into_iter().map(Sent))?;
+        let mut rows = Vec::new();
+        while let Some(row) = answer.next()? {
+            rows.push(row);
+        }
+        Ok((rows, answer.rows_affected().unwrap_or_default()))
     }
 }
 
@@ -206,11 +187,6 @@ fn read_timeout(client: &mut Client) -> Result<Option<Duration>, Error> {
     });
     // This is longer than the server's own timeout, because a working server reports the timeout itself.
     Ok(millis.filter(|millis| *millis > 0).map(|millis| Duration::from_millis(millis) + ANSWER_MARGIN))
-}
-
-/// Returns values in the form that the driver takes.
-fn refs(values: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
-    values.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }
 
 /// Translates a statement into PostgreSQL's dialect: see [`tx`](crate::store::tx).
@@ -233,41 +209,46 @@ fn cell(row: &postgres::Row, column: usize) -> Result<Value> {
         column: usize,
         cell: impl FnOnce(T) -> Value,
     ) -> Result<Value> {
-        Ok(row.try_get::<_, Option<T>>(column).map_err(storage_error)?.map_or(Value::Null, cell))
+        Ok(row.try_get::<_, Option<T>>(column)?.map_or(Value::Null, cell))
     }
     match *row.columns()[column].type_() {
-        Type::BOOL => get(row, column, Value::Bool),
-        Type::INT8 => get(row, column, Value::Int),
-        Type::INT4 => get(row, column, |value: i32| Value::Int(value.into())),
-        Type::FLOAT8 => get(row, column, Value::Float),
-        Type::TEXT | Type::VARCHAR => get(row, column, Value::Text),
+        Type::BOOL => get::<bool>(row, column, Parameter::value),
+        Type::INT8 => get(row, column, Value::Integer),
+        Type::INT4 => get(row, column, |number: i32| i64::from(number).value()),
+        Type::TEXT => get(row, column, Value::Text),
         Type::JSON => get(row, column, |Json(text): Json<Box<RawValue>>| Value::Text(text.get().to_owned())),
-        Type::BYTEA => get(row, column, Value::Bytes),
-        Type::UUID => get(row, column, Value::Id),
-        Type::TIMESTAMPTZ => get(row, column, Value::Moment),
-        ref other => Err(StorageError::broken(PostgresError::new(format!("a column of type {other}")))),
+        Type::BYTEA => get(row, column, Value::Blob),
+        Type::UUID => get::<Uuid>(row, column, Parameter::value),
+        // A function was called for its effect.
+        Type::VOID => Ok(Value::Null),
+        Type::TIMESTAMPTZ => get::<Timestamp>(row, column, Parameter::value),
+        ref other => Err(StorageError::broken(format!("a column has the type {other}"))),
     }
 }
 
-impl ToSql for Value {
+/// A parameter in the form that the driver takes.
+#[derive(Debug)]
+struct Sent(Value);
+
+impl ToSql for Sent {
     fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
-        match (self, kind) {
-            (Self::Null, _) => Ok(IsNull::Yes),
-            (Self::Bool(value), &Type::BOOL) => value.to_sql(kind, out),
-            (Self::Int(value), &Type::INT8) => value.to_sql(kind, out),
-            (Self::Int(value), &Type::INT4) => i32::try_from(*value)?.to_sql(kind, out),
-            (Self::Int(value), &Type::FLOAT8) => (*value as f64).to_sql(kind, out),
-            (Self::Float(value), &Type::FLOAT8) => value.to_sql(kind, out),
+        match (&self.0, kind) {
+            (Value::Null, _) => Ok(IsNull::Yes),
+            (Value::Integer(number), &Type::BOOL) => (*number != 0).to_sql(kind, out),
+            (Value::Integer(number), &Type::INT8) => number.to_sql(kind, out),
+            (Value::Integer(number), &Type::FLOAT8) => (*number as f64).to_sql(kind, out),
+            (Value::Integer(millis), &Type::TIMESTAMPTZ) => {
+                // The latest moment of all has milliseconds that are not accepted.
+                let moment = Timestamp::from_millisecond(*millis).unwrap_or(Timestamp::MAX);
+                <Timestamp as ToSql>::to_sql(&moment, kind, out)
+            }
             // PostgreSQL sends and receives JSON as text.
-            (Self::Text(text), &(Type::TEXT | Type::VARCHAR | Type::JSON)) => {
+            (Value::Text(text), &(Type::TEXT | Type::JSON)) => {
                 out.extend_from_slice(text.as_bytes());
                 Ok(IsNull::No)
             }
-            (Self::Bytes(bytes), &Type::BYTEA) => bytes.to_sql(kind, out),
-            (Self::Id(id), &Type::UUID) => <Uuid as ToSql>::to_sql(id, kind, out),
-            (Self::Moment(moment), &Type::TIMESTAMPTZ) => {
-                <Timestamp as ToSql>::to_sql(&truncate_to_millis(*moment), kind, out)
-            }
+            (Value::Blob(bytes), &Type::BYTEA) => bytes.to_sql(kind, out),
+            (Value::Blob(id), &Type::UUID) => <Uuid as ToSql>::to_sql(&Uuid::from_slice(id)?, kind, out),
             _ => Err(format!("this value does not fit a parameter of type {kind}").into()),
         }
     }

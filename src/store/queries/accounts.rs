@@ -114,18 +114,18 @@ impl Store {
 
 /// Locks an account for this transaction alone, and returns its plan. It does not wait for transactions that are starting
 /// a run or adding a key.
-pub(super) fn locked_plan(tx: &mut Tx<'_>, account: AccountId) -> Result<Option<String>> {
+pub(super) fn locked_plan(tx: &mut Tx, account: AccountId) -> Result<Option<String>> {
     tx.first("SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */", values![account])
 }
 
 /// Locks an account for this transaction alone. Returns `false` if it does not exist or is being deleted.
-pub(super) fn lock(tx: &mut Tx<'_>, account: AccountId) -> Result<bool> {
+pub(super) fn lock(tx: &mut Tx, account: AccountId) -> Result<bool> {
     Ok(locked_plan(tx, account)?.is_some_and(|plan| plan != BEING_DELETED))
 }
 
 /// Locks an account against its deletion, which waits for this transaction, or this transaction waits for it. Returns
 /// `false` if it does not exist or is being deleted.
-pub(super) fn lock_shared(tx: &mut Tx<'_>, account: AccountId) -> Result<bool> {
+pub(super) fn lock_shared(tx: &mut Tx, account: AccountId) -> Result<bool> {
     let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan <> ?2 /*pg FOR KEY SHARE */";
     tx.has(sql, values![account, BEING_DELETED])
 }

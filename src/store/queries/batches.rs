@@ -59,7 +59,7 @@ impl Store {
     /// Adds a batch with all its rows, and an audit entry.
     pub fn add_batch(&self, batch: &NewBatch, by: &Origin) -> Result<Started> {
         let is_created = |added: &Started| *added == Started::Created;
-        let (id, may_be_undone) = (batch.id.into(), batch.idempotency.is_none());
+        let (id, may_be_undone) = (batch.id.value(), batch.idempotency.is_none());
         let new =
             New { operation: "add_batch", confirm: "{confirm batches}", id, may_be_undone, is_driven: false };
         self.create(&new, is_created, |tx| add(tx, batch, by))
@@ -175,7 +175,7 @@ impl Store {
     }
 }
 
-fn add(tx: &mut Tx<'_>, batch: &NewBatch, by: &Origin) -> Result<Started> {
+fn add(tx: &mut Tx, batch: &NewBatch, by: &Origin) -> Result<Started> {
     let NewBatch { id, account, name, simulated, created_at, rows, idempotency } = batch;
     if !lock_shared(tx, *account)? {
         return Ok(Started::Refused(Refused::UnknownAccount));

@@ -24,7 +24,7 @@ const GIVE_BACK: &str = "UPDATE credit_usage SET used = credit_usage.used - char
      AND credit_usage.account = charges.account AND credit_usage.cycle_start = charges.cycle_start";
 
 /// Returns a run's credits to the cycle that paid for it. A run is refunded once, so further calls change nothing.
-pub(super) fn refund(tx: &mut Tx<'_>, run: RunId, at: Timestamp) -> Result<()> {
+pub(super) fn refund(tx: &mut Tx, run: RunId, at: Timestamp) -> Result<()> {
     if tx.execute(NOTE_REFUND, values![run, at])? == 0 {
         return Ok(());
     }
@@ -57,7 +57,7 @@ impl Store {
         &self,
         new: &New,
         is_created: impl Fn(&T) -> bool,
-        work: impl FnOnce(&mut Tx<'_>) -> Result<T>,
+        work: impl FnOnce(&mut Tx) -> Result<T>,
     ) -> Result<T> {
         let mut done = None;
         let written = self.write_if(
@@ -133,7 +133,7 @@ const REQUEST_TRIES: usize = 10;
 
 /// Looks up an idempotency key that is still valid.
 pub(super) fn known_request(
-    tx: &mut Tx<'_>,
+    tx: &mut Tx,
     account: AccountId,
     idempotency: &Idempotency,
 ) -> Result<Option<Started>> {
@@ -146,14 +146,14 @@ pub(super) fn known_request(
 }
 
 /// Forgets the request that has started a run, which is being deleted. Its idempotency key stays in use.
-pub(super) fn forget_request(tx: &mut Tx<'_>, run: RunId) -> Result<()> {
+pub(super) fn forget_request(tx: &mut Tx, run: RunId) -> Result<()> {
     tx.execute(KEEP_KEY, values![run, &[0u8; 32]]).map(drop)
 }
 
 /// Stores the idempotency key, or returns the answer to the request that has used it. Of two transactions with one
 /// key, the second waits in this statement for the end of the first.
 pub(super) fn note_request(
-    tx: &mut Tx<'_>,
+    tx: &mut Tx,
     account: AccountId,
     run: RunId,
     idempotency: &Idempotency,

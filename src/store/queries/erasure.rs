@@ -47,18 +47,18 @@ const CHANGES_BATCH: i64 = 1000;
 const SWEEP_CHANGES: &str = "DELETE FROM watch_changes WHERE id IN \
      (SELECT id FROM watch_changes WHERE at < ?1 ORDER BY at LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */)";
 
-fn is_closed(tx: &mut Tx<'_>, id: AccountId) -> Result<bool> {
+fn is_closed(tx: &mut Tx, id: AccountId) -> Result<bool> {
     let sql = "SELECT 1 FROM accounts WHERE id = ?1 AND plan = ?2";
     tx.has(sql, values![id, BEING_DELETED])
 }
 
-fn count_runs(tx: &mut Tx<'_>, id: AccountId) -> Result<u64> {
+fn count_runs(tx: &mut Tx, id: AccountId) -> Result<u64> {
     let count = tx.first("SELECT count(*) FROM runs WHERE account = ?1", values![id])?;
     Ok(count.unwrap_or_default())
 }
 
 /// Removes what an account has besides its runs. Returns the number of its keys.
-fn erase(tx: &mut Tx<'_>, id: AccountId) -> Result<u64> {
+fn erase(tx: &mut Tx, id: AccountId) -> Result<u64> {
     ERASE.iter().try_fold(0, |_, sql| tx.execute(sql, values![id]))
 }
 
@@ -161,7 +161,7 @@ impl Store {
     }
 }
 
-fn remove_runs(tx: &mut Tx<'_>, runs: Vec<RunId>) -> Result<u64> {
+fn remove_runs(tx: &mut Tx, runs: Vec<RunId>) -> Result<u64> {
     if runs.is_empty() {
         return Ok(0);
     }

@@ -69,12 +69,12 @@ fn fragment(name: &str) -> &'static str {
             "CASE WHEN {waits} THEN 1 + (SELECT count(*) FROM runs q WHERE q.simulated = runs.simulated \
              AND {waits} AND (q.turn, q.created_at, q.id) < (runs.turn, runs.created_at, runs.id)) END"
         }
-        // The results of a delta. `?1` is an array of `[RUN, ID, KEY IN HEX, RECORD]`. Each element contains the run
+        // The results of a delta. `?1` is an array of `[RUN, ID, KEY, RECORD]`. Each element contains the run
         // because of SQLite: with the run in a parameter, it would read all results of the run, and the whole batch for
         // each of them.
         "results" => {
             "(SELECT uuid(value ->> 0) AS run, CAST(value ->> 1 AS bigint) AS id, \
-             decode(value ->> 2, 'hex') AS dedup, (value ->> 3)/*pg ::json */ AS record FROM json_each(?1)) AS r"
+             /*pg uuid_send( */ uuid(value ->> 2) /*pg ) */ AS dedup, (value ->> 3)/*pg ::json */ AS record FROM json_each(?1)) AS r"
         }
         // The reports of the modules of a run that have ended, for `Vec<ModuleReport>`.
         "reports" => "(SELECT string_agg(reports, ',' ORDER BY first) FROM module_reports WHERE run = $)",
@@ -113,7 +113,7 @@ fn fragment(name: &str) -> &'static str {
         // request that waited for another one is not counted as an earlier one.
         "micros" => "CAST(/*pg extract(epoch FROM */ clock_timestamp() /*pg ) * 1000 */ * 1000 AS bigint)",
         // The current time, as columns have it.
-        "now" => "date_trunc('milliseconds', now())",
+        "now" => "/*pg date_trunc('milliseconds', */ now() /*pg ) */",
         // No database accepts this.
         _ => "(no such piece)",
     }

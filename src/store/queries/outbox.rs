@@ -20,7 +20,7 @@ const INSERT: &str = "INSERT INTO webhook_deliveries (id, webhook, event, body, 
      VALUES (?1, ?2, ?3, ?4, {now}, 'pending', now())";
 /// Reports the end of a run to the webhooks of its account. This is called in the transaction that ends the run, after
 /// its refund.
-pub(super) fn report_end(tx: &mut Tx<'_>, run: RunId) -> Result<()> {
+pub(super) fn report_end(tx: &mut Tx, run: RunId) -> Result<()> {
     type Ended = ((AccountId, Status, Timestamp), (u64, String, u64, Option<RunError>));
     let Some(((account, status, at), counts)) = tx.first::<Ended>(ENDED, values![run])? else {
         return Ok(());
@@ -44,12 +44,7 @@ pub(super) fn report_end(tx: &mut Tx<'_>, run: RunId) -> Result<()> {
 
 /// Reports changes that a watch has found to its webhook, or to all webhooks that have subscribed. This is called in the
 /// transaction that stores the changes.
-pub(super) fn report_watch(
-    tx: &mut Tx<'_>,
-    watch: WatchId,
-    run: RunId,
-    changes: &[FoundChange],
-) -> Result<()> {
+pub(super) fn report_watch(tx: &mut Tx, watch: WatchId, run: RunId, changes: &[FoundChange]) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
@@ -68,7 +63,7 @@ pub(super) fn report_watch(
 }
 
 /// Reports the end of a batch to the webhooks of its account. This is called in the transaction that ends the batch.
-pub(super) fn report_end_of_batch(tx: &mut Tx<'_>, batch: &Batch) -> Result<()> {
+pub(super) fn report_end_of_batch(tx: &mut Tx, batch: &Batch) -> Result<()> {
     let Some(ended_at) = batch.ended_at else { return Ok(()) };
     let data = json!({
         "batch_id": batch.id,
@@ -81,7 +76,7 @@ pub(super) fn report_end_of_batch(tx: &mut Tx<'_>, batch: &Batch) -> Result<()> 
 }
 
 /// Adds a delivery to each enabled webhook of an account that has subscribed to events of that kind.
-fn report(tx: &mut Tx<'_>, account: AccountId, kind: EventType, event: &Event) -> Result<()> {
+fn report(tx: &mut Tx, account: AccountId, kind: EventType, event: &Event) -> Result<()> {
     for (webhook, events) in tx.all::<(_, Vec<EventType>)>(OF_ACCOUNT, values![account])? {
         if events.contains(&kind) {
             add_delivery(tx, webhook, event)?;
@@ -91,7 +86,7 @@ fn report(tx: &mut Tx<'_>, account: AccountId, kind: EventType, event: &Event) -
 }
 
 /// Adds a delivery to a webhook that is locked.
-pub(super) fn add_delivery(tx: &mut Tx<'_>, webhook: WebhookId, event: &Event) -> Result<DeliveryId> {
+pub(super) fn add_delivery(tx: &mut Tx, webhook: WebhookId, event: &Event) -> Result<DeliveryId> {
     let id = DeliveryId::new();
     tx.execute(INSERT, values![id, webhook, event.name, event.body()])?;
     Ok(id)

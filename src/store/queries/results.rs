@@ -49,13 +49,7 @@ const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
 const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";
 
 /// Saves a delta and renews the lease, if it is still valid.
-pub(super) fn save(
-    tx: &mut Tx<'_>,
-    run: RunId,
-    lease: Lease,
-    delta: &Delta,
-    holds: Duration,
-) -> Result<Write> {
+pub(super) fn save(tx: &mut Tx, run: RunId, lease: Lease, delta: &Delta, holds: Duration) -> Result<Write> {
     if !delta.is_empty() && !tx.has(LOCK, values![run, lease.owner.0, lease.epoch])? {
         return Ok(Write::LeaseLost);
     }
@@ -139,11 +133,10 @@ impl Store {
     }
 }
 
-/// Encodes results for `batch!`.
+/// Encodes results for the fragment `results`.
 fn encode_batch(run: RunId, results: &[ResultRecord]) -> Result<String> {
     let element = |record: &ResultRecord| {
-        let key = Uuid::from_bytes(EntityKey::of(record).0).simple().to_string();
-        Ok((run.0, record.id, key, encode_result(record)?))
+        Ok((run.0, record.id, Uuid::from_bytes(EntityKey::of(record).0), encode_result(record)?))
     };
     encode(&results.iter().map(element).collect::<Result<Vec<_>>>()?)
 }

@@ -226,7 +226,7 @@ impl Store {
 }
 
 /// Records that a run is deleted, in that transaction.
-pub(super) fn note_deleted(tx: &mut Tx<'_>, run: RunId, account: AccountId, by: &Origin) -> Result<()> {
+pub(super) fn note_deleted(tx: &mut Tx, run: RunId, account: AccountId, by: &Origin) -> Result<()> {
     forget_request(tx, run)?;
     tx.note(&AuditEvent::of_object(Action::RunDeleted, account, run), by)?;
     tx.announce(Notification::Deleted(run))

@@ -89,7 +89,7 @@ impl Store {
             }
             let Session { id, account, csrf, created_at, last_seen_at, expires_at, user_agent, address } =
                 session;
-            let times = [*created_at, *last_seen_at, *expires_at].map(Value::from);
+            let times = [*created_at, *last_seen_at, *expires_at].map(Parameter::value);
             let values = [values![*id, *account, &token.0, csrf], times.into(), values![user_agent, address]];
             tx.execute(OPEN, values.concat())?;
             tx.execute(END_OLDEST, values![session.account, SESSIONS_KEPT])?;
@@ -217,12 +217,12 @@ impl Store {
 
 /// Returns whether the account still has the password hash `known`. It may have been changed while the password was
 /// verified. The account is locked, so the result is valid until the end of the transaction.
-fn knows(tx: &mut Tx<'_>, account: AccountId, known: Option<&str>) -> Result<bool> {
+fn knows(tx: &mut Tx, account: AccountId, known: Option<&str>) -> Result<bool> {
     Ok(tx.first::<String>(PASSWORD, values![account])?.as_deref() == known)
 }
 
 /// Sets a password, ends all sessions and voids set-up links.
-fn put_password(tx: &mut Tx<'_>, account: AccountId, hash: &str, by_link: bool, by: &Origin) -> Result<()> {
+fn put_password(tx: &mut Tx, account: AccountId, hash: &str, by_link: bool, by: &Origin) -> Result<()> {
     tx.execute(PUT_PASSWORD, values![account, hash])?;
     tx.execute(VOID_LINKS, values![account])?;
     tx.execute("DELETE FROM web_sessions WHERE account = ?1", values![account])?;

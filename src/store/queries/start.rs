@@ -41,7 +41,7 @@ impl Store {
     /// Records the idempotency key, books the charge and creates the run, in one transaction.
     pub fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started> {
         let is_created = |started: &Started| *started == Started::Created;
-        let (id, may_be_undone) = (run.id.into(), run.is_unconfirmed);
+        let (id, may_be_undone) = (run.id.value(), run.is_unconfirmed);
         let is_driven = run.owner.is_some();
         let new = New { operation: "start", confirm: "{confirm runs}", id, may_be_undone, is_driven };
         self.create(&new, is_created, |tx| start(tx, run, charge))
@@ -55,7 +55,7 @@ impl Store {
 }
 
 /// Starts a run. The transaction must be rolled back unless this returns [`Started::Created`].
-fn start(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<Started> {
+fn start(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<Started> {
     let Charge { credits, allowed, cycle } = *charge;
     if !lock_shared(tx, run.account)? {
         return Ok(Started::Refused(Refused::UnknownAccount));
@@ -116,7 +116,7 @@ fn start(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<Started> {
 
 /// Locks the root of a family, so that one run of it is started at a time. Returns the result if the run must not be
 /// started.
-fn refuse_member(tx: &mut Tx<'_>, run: &NewRun, member: &NewMember) -> Result<Option<Started>> {
+fn refuse_member(tx: &mut Tx, run: &NewRun, member: &NewMember) -> Result<Option<Started>> {
     let root = member.place.root;
     if !tx.has(LOCK_ROOT, values![root, run.account])? {
         return Ok(Some(Started::Refused(Refused::FamilyGone)));
@@ -131,7 +131,7 @@ fn refuse_member(tx: &mut Tx<'_>, run: &NewRun, member: &NewMember) -> Result<Op
     Ok(is_full.then_some(Started::Refused(Refused::FamilyFull)))
 }
 
-fn insert(tx: &mut Tx<'_>, run: &NewRun, charge: &Charge) -> Result<()> {
+fn insert(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<()> {
     let normal = Query::parse(run.search.search_type, &run.search.query).ok();
     let summary = run.opening(charge.credits);
     let RunSummary { search_type, premium, query, progress, coverage, options, follow, choice, .. } =
@@ -168,7 +168,7 @@ fn started(run: &NewRun, charge: &Charge) -> AuditEvent {
 }
 
 /// Counts the waiting runs, and those of an account.
-fn queue_length(tx: &mut Tx<'_>, simulated: bool, account: Option<AccountId>) -> Result<QueueLength> {
+fn queue_length(tx: &mut Tx, simulated: bool, account: Option<AccountId>) -> Result<QueueLength> {
     let (all, of_account) = tx.first(LENGTH, values![simulated, account])?.unwrap_or_default();
     Ok(QueueLength { all, of_account })
 }

@@ -35,8 +35,7 @@ impl Store {
         let taken = self.write(background("take_over"), |tx| {
             let except = encode_ids(claim.except.iter().map(|run| run.0))?;
             let values = |most| values![claim.simulated, BEING_DELETED, &except, most, claim.only];
-            let mut of_interrupted = values(claim.limit);
-            of_interrupted.push(claim.expired.into());
+            let of_interrupted = [values(claim.limit), values![claim.expired]].concat();
             let mut due: Vec<RunId> = tx.all(INTERRUPTED, of_interrupted)?;
             if due.len() < claim.limit {
                 due.extend(tx.all::<RunId>(WAITING, values(claim.limit - due.len()))?);
@@ -75,7 +74,7 @@ impl Store {
 }
 
 /// Reads a row of [`TAKE`], and the results of its run.
-fn resumable(tx: &mut Tx<'_>, run: RunId, row: Row, claim: &Claim<'_>) -> Result<Resumable> {
+fn resumable(tx: &mut Tx, run: RunId, row: Row, claim: &Claim<'_>) -> Result<Resumable> {
     let results = tx.all(RESULTS, values![run, 0i64, i64::MAX])?;
     let (_, (epoch, started_at, now), (modules, lookups, done), summary) = row.read::<Taken>()?;
     let ran_for = match epoch {
@@ -87,7 +86,7 @@ fn resumable(tx: &mut Tx<'_>, run: RunId, row: Row, claim: &Claim<'_>) -> Result
 }
 
 /// Ends a run as failed that cannot be resumed, and refunds it.
-pub(super) fn end_as_failed(tx: &mut Tx<'_>, run: RunId, why: &str) -> Result<()> {
+pub(super) fn end_as_failed(tx: &mut Tx, run: RunId, why: &str) -> Result<()> {
     let error = RunError { code: "store_failed".into(), message: why.into() };
     let Some(at) = tx.first(END, values![run, encode(&error)?])? else { return Ok(()) };
     refund(tx, run, at)?;

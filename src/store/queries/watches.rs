@@ -62,7 +62,7 @@ impl Store {
     /// Adds a watch, whose first run is due at once, and an audit entry. Returns the watch of the first request if the
     /// idempotency key is known.
     pub fn add_watch(&self, new: &NewWatch, by: &Origin) -> Result<Watch, WatchError> {
-        let (id, may_be_undone) = (new.id.into(), new.idempotency.is_none());
+        let (id, may_be_undone) = (new.id.value(), new.idempotency.is_none());
         let create =
             New { operation: "add_watch", confirm: "{confirm watches}", id, may_be_undone, is_driven: false };
         self.create(&create, Result::is_ok, |tx| add(tx, new, by))?
@@ -229,7 +229,7 @@ impl Store {
     }
 }
 
-fn add(tx: &mut Tx<'_>, new: &NewWatch, by: &Origin) -> Result<Result<Watch, WatchError>> {
+fn add(tx: &mut Tx, new: &NewWatch, by: &Origin) -> Result<Result<Watch, WatchError>> {
     // So that two are not added at once.
     if !lock(tx, new.account)? {
         return Ok(Err(WatchError::UnknownAccount));
@@ -263,7 +263,7 @@ fn add(tx: &mut Tx<'_>, new: &NewWatch, by: &Origin) -> Result<Result<Watch, Wat
 }
 
 /// Returns whether the account has the webhook, if one is given.
-fn is_known(tx: &mut Tx<'_>, account: AccountId, webhook: Option<WebhookId>) -> Result<bool> {
+fn is_known(tx: &mut Tx, account: AccountId, webhook: Option<WebhookId>) -> Result<bool> {
     let Some(webhook) = webhook else { return Ok(true) };
     tx.has(WEBHOOK, values![webhook, account])
 }
@@ -279,11 +279,7 @@ fn no_watch() -> StorageError {
 
 /// Locks the watch of a run that is being started. Returns the moment at which its next run will be due, or why the run
 /// must not be started. Of two transactions for one watch, the second waits here for the end of the first.
-pub(super) fn take_place(
-    tx: &mut Tx<'_>,
-    run: &NewRun,
-    start: WatchStart,
-) -> Result<Result<Timestamp, Started>> {
+pub(super) fn take_place(tx: &mut Tx, run: &NewRun, start: WatchStart) -> Result<Result<Timestamp, Started>> {
     let locked = tx.first::<(Watch, Timestamp)>(LOCK, values![start.watch, run.account])?;
     let Some((watch, now)) = locked else { return Ok(Err(Started::Refused(Refused::WatchNotDue))) };
     Ok(match (start.due_at, watch.last_run) {
@@ -298,6 +294,6 @@ pub(super) fn take_place(
 }
 
 /// Records that a run of a watch was started.
-pub(super) fn begin(tx: &mut Tx<'_>, run: &NewRun, watch: WatchId, next_at: Option<Timestamp>) -> Result<()> {
+pub(super) fn begin(tx: &mut Tx, run: &NewRun, watch: WatchId, next_at: Option<Timestamp>) -> Result<()> {
     tx.execute(BEGIN, values![watch, run.id, next_at]).map(drop)
 }

@@ -5,13 +5,13 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags, params};
-
-use super::connection::{EXISTING, connect};
-use super::error::storage_error;
+use super::connection::connect;
+use super::file::open;
 use crate::base::files::rename_new;
 use crate::base::storage::StorageError;
-use crate::store::error::{BackupError, Result};
+use crate::store::error::BackupError;
+use crate::store::tx::Tx;
+use crate::store::value::values;
 
 /// Copies a database that may be in use. `VACUUM INTO` reads it in one transaction. Therefore the copy contains
 /// nothing that is committed later, and no other process waits, regardless of the size.
@@ -19,57 +19,37 @@ pub(in crate::store) fn back_up(path: &Path, copy: &Path) -> Result<(), BackupEr
     if copy.exists() {
         return Err(BackupError::Exists(copy.to_owned()));
     }
-    let source = connect(path, EXISTING).map_err(BackupError::Open)?;
-    let temporary =
-        TemporaryCopy::create(copy).map_err(|error| BackupError::Failed(StorageError::unavailable(error)))?;
-    let text =
-        temporary.0.to_str().ok_or_else(|| BackupError::Unsound("its name is not UTF-8".to_owned()))?;
-    source.execute("VACUUM INTO ?1", params![text]).map_err(storage_error).map_err(BackupError::Failed)?;
-    drop(source);
-    check(&temporary.0)?;
-    temporary.persist(copy).map_err(|error| BackupError::Failed(StorageError::unavailable(error)))
+    let mut source = open(path).map_err(BackupError::Open)?;
+    let unwritable = |error: io::Error| BackupError::Failed(StorageError::unavailable(error));
+    let mut name = copy.as_os_str().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let new = PathBuf::from(name);
+    // Only its owner can read it, because it will contain the queries of searches.
+    File::options().write(true).create_new(true).mode(0o600).open(&new).map_err(unwritable)?;
+    let done = fill(&mut source, &new).and_then(|()| persist(&new, copy).map_err(unwritable));
+    // If this fails, nothing can be done.
+    done.inspect_err(|_| drop(fs::remove_file(&new)))
 }
 
-/// Checks every page of a copy.
-fn check(copy: &Path) -> Result<(), BackupError> {
-    let words = || -> rusqlite::Result<String> {
-        let copy = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        copy.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))
-    };
-    match words().map_err(storage_error).map_err(BackupError::Failed)?.as_str() {
-        "ok" => Ok(()),
-        why => Err(BackupError::Unsound(why.to_owned())),
-    }
-}
-
-/// A copy that is being written. Its file is removed on drop unless it was moved to its final path.
-struct TemporaryCopy(PathBuf);
-
-impl TemporaryCopy {
-    /// Creates an empty file that only its owner can read, because it will contain the queries of searches.
-    fn create(copy: &Path) -> io::Result<Self> {
-        let mut name = copy.as_os_str().to_owned();
-        name.push(format!(".{}.new", std::process::id()));
-        let path = PathBuf::from(name);
-        File::options().write(true).create_new(true).mode(0o600).open(&path)?;
-        Ok(Self(path))
-    }
-
-    /// Syncs the copy to the disk, then gives it its final name. Fails if a file of that name exists.
-    fn persist(self, copy: &Path) -> io::Result<()> {
-        File::open(&self.0)?.sync_all()?;
-        rename_new(&self.0, copy)?;
-        if let Some(folder) = copy.parent() {
-            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            File::open(folder)?.sync_all()?;
-        }
-        Ok(())
+/// Writes the copy, and checks each of its pages.
+fn fill(source: &mut Tx, new: &Path) -> Result<(), BackupError> {
+    let name = new.to_str().ok_or_else(|| BackupError::Unsound("its name is not UTF-8".to_owned()))?;
+    let words = source
+        .execute("VACUUM INTO ?1", values![name])
+        .and_then(|_| connect(new)?.first::<String>("PRAGMA integrity_check(1)", values![]));
+    match words.map_err(BackupError::Failed)? {
+        Some(words) if words == "ok" => Ok(()),
+        words => Err(BackupError::Unsound(words.unwrap_or_default())),
     }
 }
 
-impl Drop for TemporaryCopy {
-    fn drop(&mut self) {
-        // If this fails, nothing can be done.
-        let _ = fs::remove_file(&self.0);
+/// Syncs the copy to the disk, then gives it its final name. Fails if a file of that name exists.
+fn persist(new: &Path, copy: &Path) -> io::Result<()> {
+    File::open(new)?.sync_all()?;
+    rename_new(new, copy)?;
+    if let Some(folder) = copy.parent() {
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        File::open(folder)?.sync_all()?;
     }
+    Ok(())
 }

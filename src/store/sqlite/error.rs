@@ -1,5 +1,7 @@
 //! The classification of SQLite's errors.
 
+use std::error::Error as _;
+
 use rusqlite::{ErrorCode, ffi};
 
 use crate::base::storage::StorageError;
@@ -9,23 +11,36 @@ use crate::base::storage::StorageError;
 #[error("SQLite: {text}")]
 pub(super) struct SqliteError {
     text: String,
+    code: Option<ErrorCode>,
     is_damage: bool,
 }
 
 impl SqliteError {
-    /// Returns whether the error means that the file has lost data that was written to it.
+    /// Returns the driver's error that a failure of the store comes from.
+    pub(super) fn of(failure: &StorageError) -> Option<&Self> {
+        failure.source()?.downcast_ref()
+    }
+
+    /// Returns whether the error means that the file has lost data that was written to it: overwritten pages, a truncated
+    /// file, or a disk that does not return the data that was written to it.
     pub(super) fn is_damage(&self) -> bool {
         self.is_damage
     }
+
+    /// Returns whether the file is no database at all, or encrypted.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.code == Some(ErrorCode::NotADatabase)
+    }
 }
 
-/// Converts a driver's error.
-#[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
-pub(super) fn storage_error(error: rusqlite::Error) -> StorageError {
-    let cause = SqliteError { text: error.to_string(), is_damage: is_damage(&error) };
-    match error.sqlite_error_code() {
-        Some(code) if is_transient(code) => StorageError::unavailable(cause),
-        _ => StorageError::broken(cause),
+impl From<rusqlite::Error> for StorageError {
+    fn from(error: rusqlite::Error) -> Self {
+        let (text, code) = (error.to_string(), error.sqlite_error_code());
+        let cause = SqliteError { text, code, is_damage: is_damage(&error) };
+        match code {
+            Some(code) if is_transient(code) => Self::unavailable(cause),
+            _ => Self::broken(cause),
+        }
     }
 }
 
@@ -46,8 +61,6 @@ fn is_transient(code: ErrorCode) -> bool {
     )
 }
 
-/// Returns whether the error means overwritten pages, a truncated file, or a disk that does not return the data that
-/// was written to it.
 fn is_damage(error: &rusqlite::Error) -> bool {
     const READS: [i32; 3] =
         [ffi::SQLITE_IOERR_SHORT_READ, ffi::SQLITE_IOERR_CORRUPTFS, ffi::SQLITE_IOERR_DATA];

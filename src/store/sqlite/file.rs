@@ -9,20 +9,152 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use std::{process, thread};
 
 use log::info;
 use rusqlite::{Connection, ErrorCode};
 
-use super::error::{SqliteError, storage_error};
+use super::connection::connect;
+use super::error::SqliteError;
 use crate::base::storage::StorageError;
 use crate::store::error::{OpenError, Result};
-use crate::store::limits::{SQLITE_LOCK_LOOK, SQLITE_LOCK_WAIT};
+use crate::store::limits::{QUICK_CHECK, Role, SQLITE_LOCK_LOOK, SQLITE_LOCK_WAIT};
+use crate::store::schema::{self, MIGRATIONS, Migration};
+use crate::store::tx::Tx;
+
+/// Queries whether a file is new or one of this program, whose application id is "SLDB". A database that was restored from a
+/// dump has lost it.
+const IS_OURS: &str = "SELECT 1 FROM pragma_application_id WHERE application_id = 1397507138 OR application_id = 0 \
+     AND (NOT EXISTS (SELECT 1 FROM sqlite_schema) OR EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'))";
+
+/// An open file.
+pub(in crate::store) struct DatabaseFile {
+    pub(in crate::store) path: PathBuf,
+    /// The open file's device and inode.
+    identity: (u64, u64),
+    damage: OnceLock<String>,
+    /// Whether the write-ahead log may hold deleted data. That is overwritten in the file, but stays in its log until the
+    /// log is overwritten, which may never happen on a quiet server.
+    pub(in crate::store) has_traces: AtomicBool,
+    /// The lock of a server.
+    pub(in crate::store) lock: Option<File>,
+}
+
+impl DatabaseFile {
+    /// Opens or creates a file, and brings its schema up to date.
+    pub(in crate::store) fn open(path: &Path, role: Role) -> Result<(Self, Tx), OpenError> {
+        let path = prepare(path)?;
+        let lock = match role {
+            Role::Server => lock(&path, || Ok(false))?,
+            Role::Command => None,
+        };
+        let opened = |cause| opened(&path, cause);
+        let mut tx = open(&path)?;
+        // A process that was killed may have left deleted data in the log.
+        let (identity, damage, has_traces) = (identity(&path), OnceLock::new(), true.into());
+        if let (Some(_), Tx::Sqlite(connection)) = (&lock, &tx) {
+            check_file(connection, &path, QUICK_CHECK)?;
+        }
+        if !is_ready(&mut tx, opened)? {
+            // From this point on, only one process at a time continues. Otherwise SQLite would refuse the second one at
+            // once when both switch to WAL, because it never waits for a read lock to become a write lock.
+            let own = match &lock {
+                Some(_) => None,
+                None => self::lock(&path, || is_ready(&mut tx, opened))?,
+            };
+            if lock.is_some() || own.is_some() {
+                tx.batch("PRAGMA journal_mode = WAL", "").map_err(opened)?;
+                schema::migrate(&mut tx, &role.origin(), opened)?;
+            }
+        }
+        if lock.is_some() {
+            // The file lock proves that no other server drives a run, so no lease has to expire first.
+            let release = "UPDATE runs SET owner = NULL WHERE {has_begun}";
+            tx.execute(release, Vec::new()).map_err(opened)?;
+        }
+        Ok((Self { path, identity, damage, has_traces, lock }, tx))
+    }
+
+    /// Checks that the file may be written.
+    ///
+    /// # Errors
+    /// Returns an error if the file is damaged, or if its path leads to another file or to none.
+    pub(in crate::store) fn check(&self) -> Result<()> {
+        let why = match self.damage.get() {
+            Some(damage) => format!("is damaged, nothing more is written: {damage}; stop the server"),
+            None if identity(&self.path) == self.identity => return Ok(()),
+            None => {
+                "was removed or replaced while it is in use, nothing more is written: move it back, or stop \
+                     the server"
+                    .to_owned()
+            }
+        };
+        let path = self.path.display();
+        Err(StorageError::unavailable(format!("the database file \"{path}\" {why} and restore a backup")))
+    }
+
+    /// Stores an error that means damage. Callers get it as an unavailable store, because nobody but the operator can
+    /// do anything about it.
+    pub(in crate::store) fn note_failure(&self, failure: StorageError) -> StorageError {
+        let Some(damage) = SqliteError::of(&failure).filter(|error| error.is_damage()) else {
+            return failure;
+        };
+        self.damage.get_or_init(|| damage.to_string());
+        self.check().err().unwrap_or(failure)
+    }
+}
+
+/// Opens a file that exists, unless it belongs to another program.
+///
+/// # Errors
+/// Returns an error for an operator.
+pub(super) fn open(path: &Path) -> Result<Tx, OpenError> {
+    let mut tx = connect(path).map_err(|cause| opened(path, cause))?;
+    match tx.has(IS_OURS, Vec::new()).map_err(|cause| opened(path, cause))? {
+        true => Ok(tx),
+        false => Err(foreign(path, "contains the tables of another program")),
+    }
+}
+
+/// Returns the migrations that opening a file would run.
+pub(in crate::store) fn pending(path: &Path) -> Result<&'static [Migration], OpenError> {
+    match path.try_exists() {
+        Ok(true) => schema::missing(&mut open(path)?, |cause| opened(path, cause)),
+        Ok(false) => Ok(MIGRATIONS),
+        Err(cause) => Err(OpenError::File { path: path.to_owned(), cause }),
+    }
+}
+
+/// Returns whether the schema is up to date, and the file in the mode in which readers never wait.
+fn is_ready(tx: &mut Tx, opened: impl Fn(StorageError) -> OpenError) -> Result<bool, OpenError> {
+    let is_current = schema::missing(tx, &opened)?.is_empty();
+    let mode: Option<String> = tx.first("PRAGMA journal_mode", Vec::new()).map_err(opened)?;
+    Ok(is_current && mode.as_deref() == Some("wal"))
+}
+
+/// Returns the error for an operator of a file that cannot be opened or used.
+fn opened(path: &Path, cause: StorageError) -> OpenError {
+    match SqliteError::of(&cause) {
+        Some(error) if error.is_foreign() => foreign(
+            path,
+            "is not an SQLite file, is encrypted or is damaged; if it was one, restore a backup",
+        ),
+        Some(error) if error.is_damage() => {
+            OpenError::Damaged { path: path.to_owned(), why: error.to_string() }
+        }
+        _ => OpenError::Connect { address: format!("sqlite:{}", path.display()), cause },
+    }
+}
+
+fn foreign(path: &Path, why: &str) -> OpenError {
+    OpenError::Foreign(format!("\"{}\" {why}", path.display()))
+}
 
 /// Creates the directory and the file if they are missing. Only their owner can read them, because the file will
 /// contain the queries of searches. Returns the file's canonical path.
-pub(super) fn prepare(path: &Path) -> Result<PathBuf, OpenError> {
+fn prepare(path: &Path) -> Result<PathBuf, OpenError> {
     let failed = |cause| OpenError::File { path: path.to_owned(), cause };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
@@ -45,7 +177,7 @@ fn private_file(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 /// Returns [`OpenError::InUse`] if another process holds the lock too long.
-pub(super) fn lock(
+fn lock(
     database: &Path,
     mut is_done: impl FnMut() -> Result<bool, OpenError>,
 ) -> Result<Option<File>, OpenError> {
@@ -71,53 +203,6 @@ pub(super) fn lock(
     }
 }
 
-/// Whether the database file may be written.
-pub(super) struct Integrity {
-    path: PathBuf,
-    /// The open file's device and inode.
-    identity: (u64, u64),
-    damage: OnceLock<String>,
-}
-
-impl Integrity {
-    /// Returns the state of a file that was just opened under this path.
-    pub(super) fn of(path: &Path) -> Self {
-        Self { path: path.to_owned(), identity: identity(path), damage: OnceLock::new() }
-    }
-
-    /// Checks that the file may be written.
-    ///
-    /// # Errors
-    /// Returns an error if the file is damaged, or if its path leads to another file or to none.
-    pub(super) fn check(&self) -> Result<(), StorageError> {
-        let why = match self.damage.get() {
-            Some(damage) => format!("is damaged, nothing more is written: {damage}; stop the server"),
-            None if identity(&self.path) == self.identity => return Ok(()),
-            None => {
-                "was removed or replaced while it is in use, nothing more is written: move it back, or stop \
-                     the server"
-                    .to_owned()
-            }
-        };
-        let path = self.path.display();
-        Err(StorageError::unavailable(format!("the database file \"{path}\" {why} and restore a backup")))
-    }
-
-    /// Stores an error that means damage. Callers get it as an unavailable store, because nobody but the operator can
-    /// do anything about it.
-    pub(super) fn note_failure(&self, failure: StorageError) -> StorageError {
-        let Some(damage) = damage(&failure) else { return failure };
-        self.damage.get_or_init(|| damage.to_string());
-        self.check().err().unwrap_or(failure)
-    }
-}
-
-/// Returns the driver's message if it means damage.
-fn damage(failure: &StorageError) -> Option<&SqliteError> {
-    let cause = std::error::Error::source(failure)?;
-    cause.downcast_ref::<SqliteError>().filter(|error| error.is_damage())
-}
-
 fn identity(path: &Path) -> (u64, u64) {
     // A missing file has the identity (0, 0), which no file has.
     fs::metadata(path).map_or((0, 0), |file| (file.dev(), file.ino()))
@@ -128,7 +213,7 @@ fn identity(path: &Path) -> (u64, u64) {
 ///
 /// # Errors
 /// Returns [`OpenError::Damaged`] if the file is damaged, or another error if it cannot be read.
-pub(super) fn check_file(connection: &Connection, path: &Path, longest: Duration) -> Result<(), OpenError> {
+fn check_file(connection: &Connection, path: &Path, longest: Duration) -> Result<(), OpenError> {
     let until = Instant::now() + longest;
     let check = || {
         connection.progress_handler(10_000, Some(move || Instant::now() >= until))?;
@@ -137,10 +222,12 @@ pub(super) fn check_file(connection: &Connection, path: &Path, longest: Duration
         connection.progress_handler(0, None::<fn() -> bool>)?;
         words
     };
-    let damaged = |why: String| Err(OpenError::Damaged { path: path.to_owned(), why });
     match check() {
         Ok(words) if words == "ok" => Ok(()),
-        Ok(why) => damaged(why.lines().collect::<Vec<_>>().join("; ")),
+        Ok(why) => {
+            let why = why.lines().collect::<Vec<_>>().join("; ");
+            Err(OpenError::Damaged { path: path.to_owned(), why })
+        }
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
             let seconds = longest.as_secs();
             info!(
@@ -148,13 +235,7 @@ pub(super) fn check_file(connection: &Connection, path: &Path, longest: Duration
             );
             Ok(())
         }
-        Err(error) => {
-            let cause = storage_error(error);
-            match damage(&cause) {
-                Some(why) => damaged(why.to_string()),
-                None => Err(OpenError::of_file(path, cause)),
-            }
-        }
+        Err(error) => Err(opened(path, error.into())),
     }
 }
 
