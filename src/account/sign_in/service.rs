@@ -111,35 +111,37 @@ impl SignIns {
             (Subject::pair(&email, client.client), BY_PAIR),
             (Subject::email(&email), BY_EMAIL),
         ];
-        self.count(&subjects)?;
         let account = self.store.account_by_email(&email)?.filter(|account| !account.is_being_deleted());
-        // The store is queried in any case, so that the time does not show whether the account exists.
-        let id = account.as_ref().map_or_else(AccountId::new, |account| account.id);
-        let hash = self.store.password(id)?;
-        let is_right = self.hasher.verify(password, hash.as_deref())?;
-        let Some(account) = account.filter(|_| is_right) else { return Err(SignInError::Wrong) };
-        for (subject, rate) in &subjects {
-            self.store.return_request(subject, *rate)?;
-        }
-        self.open(account.id, hash.as_deref(), client)
+        // The password is verified in any case, so that the time does not show whether the account exists.
+        let id = account.map_or_else(AccountId::new, |account| account.id);
+        let known = self.verify(id, password, &subjects)?;
+        self.open(id, &known, client)
     }
 
-    fn count(&self, subjects: &[(Subject, Rate)]) -> Result<(), SignInError> {
+    /// Returns the stored hash if the password matches it, with the same work whether or not the account has one. Of each of
+    /// these subjects, the number of attempts that fail is limited.
+    fn verify(
+        &self,
+        account: AccountId,
+        password: &Password,
+        subjects: &[(Subject, Rate)],
+    ) -> Result<String, SignInError> {
         for (subject, rate) in subjects {
             let counted = self.store.count_request(subject, *rate)?;
             if !counted.is_allowed {
                 return Err(SignInError::TooMany(counted.wait));
             }
         }
-        Ok(())
+        let hash = self.store.password(account)?;
+        let is_right = self.hasher.verify(password, hash.as_deref())?;
+        let known = hash.filter(|_| is_right).ok_or(SignInError::Wrong)?;
+        for (subject, rate) in subjects {
+            self.store.return_request(subject, *rate)?;
+        }
+        Ok(known)
     }
 
-    fn open(
-        &self,
-        account: AccountId,
-        known: Option<&str>,
-        client: &SignInClient,
-    ) -> Result<Opened, SignInError> {
+    fn open(&self, account: AccountId, known: &str, client: &SignInClient) -> Result<Opened, SignInError> {
         let now = self.clock.now();
         let token = Token::generate();
         let session = Session {
@@ -153,7 +155,7 @@ impl SignIns {
             address: client.client.map(|client| client.to_canonical().to_string()).unwrap_or_default(),
         };
         let by = Origin::request(Actor::Account(account), &client.request);
-        if !self.store.open_session(&session, &token.hash(), known, &by)? {
+        if !self.store.open_session(&session, &token.hash(), Some(known), &by)? {
             return Err(SignInError::Wrong);
         }
         self.end_former(client, now)?;
@@ -228,18 +230,7 @@ impl SignIns {
     /// # Errors
     /// Returns [`SignInError::Wrong`], [`SignInError::TooMany`], [`SignInError::Hashing`], or an error of the store.
     pub fn confirm(&self, account: &Account, password: &Password) -> Result<(), SignInError> {
-        self.known_hash(account, password).map(|_| ())
-    }
-
-    /// Returns the stored hash if the password matches it.
-    fn known_hash(&self, account: &Account, password: &Password) -> Result<String, SignInError> {
-        let subject = Subject::confirming(account.id);
-        self.count(&[(subject, BY_PAIR)])?;
-        let hash = self.store.password(account.id)?;
-        let is_right = self.hasher.verify(password, hash.as_deref())?;
-        let known = hash.filter(|_| is_right).ok_or(SignInError::Wrong)?;
-        self.store.return_request(&subject, BY_PAIR)?;
-        Ok(known)
+        self.verify(account.id, password, &confirming(account)).map(drop)
     }
 
     /// Changes a password. All sessions end, and the current one is replaced, so that a copied token is void.
@@ -253,14 +244,14 @@ impl SignIns {
         new: &Password,
         client: &SignInClient,
     ) -> Result<Opened, SignInError> {
-        let known = self.known_hash(account, old)?;
+        let known = self.verify(account.id, old, &confirming(account))?;
         new.check(&account.email)?;
         let hash = self.hasher.hash(new)?;
         let by = Origin::request(Actor::Account(account.id), &client.request);
         if !self.store.set_password(account.id, &hash, Some(&known), &by)? {
             return Err(SignInError::Wrong);
         }
-        self.open(account.id, Some(&hash), client)
+        self.open(account.id, &hash, client)
     }
 
     /// Creates a link with which the owner sets the account's password, and voids earlier links.
@@ -301,7 +292,7 @@ impl SignIns {
         let hash = self.hasher.hash(password)?;
         let by = Origin::request(Actor::Account(account.id), &client.request);
         let used = self.store.use_set_up_link(&token.hash(), &hash, self.clock.now(), &by)?;
-        self.open(used.ok_or(SignInError::LinkOver)?.id, Some(&hash), client)
+        self.open(used.ok_or(SignInError::LinkOver)?.id, &hash, client)
     }
 
     /// Changes the role of an account with immediate effect.
@@ -322,6 +313,11 @@ impl SignIns {
     pub fn remove_expired(&self) -> Result<(), StorageError> {
         self.store.remove_expired(self.clock.now())
     }
+}
+
+/// Returns the limit on attempts to confirm the password of an account.
+fn confirming(account: &Account) -> [(Subject, Rate); 1] {
+    [(Subject::confirming(account.id), BY_PAIR)]
 }
 
 /// Returns at most [`USER_AGENT_BYTES`] of a text, cut after a whole character, without control characters.
