@@ -1,7 +1,9 @@
 //! Plans: the permissions of an account, and its credits per month.
 
-use std::fmt;
 use std::str::FromStr;
+
+/// The plans of a server that is not configured otherwise.
+pub const DEFAULT_PLANS: &str = "free=5,basic=30:premium,pro=100:api:premium,unlimited=unlimited:api:premium";
 
 /// A plan of an account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,17 +25,8 @@ pub struct PlanTable {
 }
 
 impl Default for PlanTable {
-    /// Returns the default plans. The plan table can be configured.
     fn default() -> Self {
-        let plan = |name: &str, credits, api, premium| Plan { name: name.to_owned(), credits, api, premium };
-        Self {
-            plans: vec![
-                plan("free", Some(5), false, false),
-                plan("basic", Some(30), false, true),
-                plan("pro", Some(100), true, true),
-                plan("unlimited", None, true, true),
-            ],
-        }
+        DEFAULT_PLANS.parse().expect("a test reads the default plans")
     }
 }
 
@@ -54,22 +47,17 @@ impl PlanTable {
     }
 }
 
-/// The error for an invalid plan table.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct PlanTableError(String);
-
 impl FromStr for PlanTable {
-    type Err = PlanTableError;
+    type Err = String;
 
     /// Parses `NAME=CREDITS[:api][:premium]` entries separated by commas, where `CREDITS` is a whole number or
-    /// `unlimited`: `free=5,basic=30:premium,pro=100:api:premium,unlimited=unlimited:api:premium`.
-    fn from_str(text: &str) -> Result<Self, PlanTableError> {
+    /// `unlimited`, such as [`DEFAULT_PLANS`].
+    fn from_str(text: &str) -> Result<Self, String> {
         let mut plans: Vec<Plan> = Vec::new();
         for part in text.split(',') {
             let plan = parse_plan(part.trim())?;
             if plans.iter().any(|known| known.name == plan.name) {
-                return Err(PlanTableError(format!("plan \"{}\" is repeated", plan.name)));
+                return Err(format!("plan \"{}\" is repeated", plan.name));
             }
             plans.push(plan);
         }
@@ -77,52 +65,31 @@ impl FromStr for PlanTable {
     }
 }
 
-fn parse_plan(part: &str) -> Result<Plan, PlanTableError> {
-    let form = || PlanTableError(format!("\"{part}\" is not NAME=CREDITS[:api][:premium]"));
+fn parse_plan(part: &str) -> Result<Plan, String> {
+    let form = || format!("\"{part}\" is not NAME=CREDITS[:api][:premium]");
     let (name, rest) = part.split_once('=').ok_or_else(form)?;
     let name_fits = (1..=32).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-');
     if !name_fits {
-        return Err(PlanTableError(format!(
-            "plan name \"{name}\": 1 to 32 of a-z, 0-9, _ and - are allowed"
-        )));
+        return Err(format!("plan name \"{name}\": 1 to 32 of a-z, 0-9, _ and - are allowed"));
     }
-    let mut words = rest.split(':');
-    let credits = match words.next() {
-        Some("unlimited") => None,
-        Some(number) => Some(number.parse::<u32>().map(u64::from).map_err(|_| {
-            PlanTableError(format!("credits of plan \"{name}\": a whole number or \"unlimited\" is allowed"))
-        })?),
-        None => return Err(form()),
+    let (credits, words) = rest.split_once(':').unwrap_or((rest, ""));
+    let credits = match credits.parse::<u32>() {
+        Ok(credits) => Some(credits.into()),
+        Err(_) if credits == "unlimited" => None,
+        Err(_) => {
+            return Err(format!("credits of plan \"{name}\": a whole number or \"unlimited\" is allowed"));
+        }
     };
     let mut plan = Plan { name: name.to_owned(), credits, api: false, premium: false };
-    for word in words {
+    for word in words.split(':').filter(|_| rest.contains(':')) {
         match word {
             "api" => plan.api = true,
             "premium" => plan.premium = true,
-            _ => {
-                return Err(PlanTableError(format!(
-                    "\"{word}\" of plan \"{name}\": api or premium is allowed"
-                )));
-            }
+            _ => return Err(format!("\"{word}\" of plan \"{name}\": api or premium is allowed")),
         }
     }
     Ok(plan)
-}
-
-impl fmt::Display for PlanTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, plan) in self.plans.iter().enumerate() {
-            let comma = if index == 0 { "" } else { "," };
-            match plan.credits {
-                Some(credits) => write!(f, "{comma}{}={credits}", plan.name)?,
-                None => write!(f, "{comma}{}=unlimited", plan.name)?,
-            }
-            f.write_str(if plan.api { ":api" } else { "" })?;
-            f.write_str(if plan.premium { ":premium" } else { "" })?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -130,14 +97,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_table_reads_as_it_prints() {
+    fn the_default_table_is_read() {
         let table = PlanTable::default();
-        assert_eq!(
-            table.to_string(),
-            "free=5,basic=30:premium,pro=100:api:premium,unlimited=unlimited:api:premium"
-        );
-        assert_eq!(table.to_string().parse::<PlanTable>().unwrap(), table);
-        assert_eq!(table.names_where(|plan| plan.api), ["pro", "unlimited"]);
+        let names = ["free", "basic", "pro", "unlimited"];
+        assert_eq!(table.names_where(|_| true), names);
+        assert_eq!(table.names_where(|plan| plan.api), names[2..]);
+        assert_eq!(table.names_where(|plan| plan.premium), names[1..]);
+        assert_eq!(names.map(|name| table.get(name).unwrap().credits), [Some(5), Some(30), Some(100), None]);
     }
 
     #[test]

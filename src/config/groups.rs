@@ -18,7 +18,7 @@ use super::checked::{checked, secret};
 use super::fixed::{Time, time_setting};
 use super::keys::{self, KeySetting, ModuleKeys};
 use super::value::{self, SandboxMode};
-use crate::account::plan::PlanTable;
+use crate::account::plan::{DEFAULT_PLANS, PlanTable};
 use crate::base::certificates::Authorities;
 use crate::base::log::LogFormat;
 use crate::base::secret::Secret;
@@ -251,8 +251,8 @@ impl EngineConfig {
 pub struct AccountConfig {
     /// The limits of each plan.
     #[arg(help = "Plans: NAME=CREDITS[:api][:premium], separated by commas; CREDITS a month, or unlimited")]
-    #[arg(long, env = "SIGHTLINE_PLANS", value_name = "TABLE", default_value_t)]
-    #[arg(value_parser = checked(|text: &str| text.parse::<PlanTable>().map_err(|error| error.to_string())))]
+    #[arg(long, env = "SIGHTLINE_PLANS", value_name = "TABLE", default_value = DEFAULT_PLANS)]
+    #[arg(value_parser = checked(|text: &str| text.parse::<PlanTable>()))]
     pub plans: PlanTable,
 }
 
