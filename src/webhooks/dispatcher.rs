@@ -15,7 +15,7 @@ use parking_lot::{Condvar, Mutex};
 use super::attempt::{TIME_LIMIT, attempt};
 use super::secret::SealingKey;
 use crate::base::count::Counter;
-use crate::base::ids::{DeliveryId, WebhookId};
+use crate::base::ids::WebhookId;
 use crate::base::secret::random;
 use crate::base::storage::StorageError;
 use crate::model::webhook::{Claimed, KEPT_FOR};
@@ -145,42 +145,25 @@ impl Shared {
         }
     }
 
-    /// Claims due deliveries and passes them to the workers. Returns whether there may be more for which a worker is
-    /// free.
+    /// Claims due deliveries and starts to send them. Returns whether there may be more that can be sent.
     fn pass_on(self: &Arc<Self>) -> Result<bool, StorageError> {
-        let mut chosen = self.choose()?;
-        if chosen.is_empty() {
-            return Ok(false);
-        }
-        let ids: Vec<_> = chosen.keys().copied().collect();
-        let claimed = self.store.claim_deliveries(&ids, CLAIM);
-        let has_more = claimed.as_ref().is_ok_and(|claimed| !claimed.is_empty());
-        let result = claimed.map(|claimed| {
-            for delivery in claimed.into_iter().filter(|delivery| chosen.remove(&delivery.id).is_some()) {
-                self.start(delivery);
-            }
-        });
-        // Another instance has claimed these, or the claim failed.
-        chosen.into_values().for_each(|webhook| self.leave(webhook, false));
-        result.map(|()| has_more)
-    }
-
-    /// Returns due deliveries that can be sent now, with their webhooks, and counts them as being sent.
-    fn choose(&self) -> Result<HashMap<DeliveryId, WebhookId>, StorageError> {
         let (full, free) = {
             let mut state = self.state.lock();
             state.has_freed = false;
             let full = state.sending.iter().filter(|(_, number)| **number >= MOST_OF_WEBHOOK);
             (full.map(|(id, _)| *id).collect::<Vec<_>>(), MOST - state.busy())
         };
-        if free == 0 {
-            return Ok(HashMap::new());
+        // Of each webhook there is one at most.
+        let due = if free > 0 { self.store.due_deliveries(&full, free)? } else { Vec::new() };
+        if due.is_empty() {
+            return Ok(false);
         }
-        // Of each webhook there is one at most, and no other thread adds any.
-        let due = self.store.due_deliveries(&full, free)?;
-        let mut state = self.state.lock();
-        due.iter().for_each(|(_, webhook)| *state.sending.entry(*webhook).or_default() += 1);
-        Ok(due.into_iter().collect())
+        let ids: Vec<_> = due.into_iter().map(|(id, _)| id).collect();
+        let claimed = self.store.claim_deliveries(&ids, CLAIM)?;
+        // Another instance may have claimed all.
+        let has_more = !claimed.is_empty();
+        claimed.into_iter().for_each(|delivery| self.start(delivery));
+        Ok(has_more)
     }
 
     /// Waits until `until`, or until a worker is free. Returns `false` if the dispatcher is stopped.
@@ -194,34 +177,36 @@ impl Shared {
         !state.is_stopping
     }
 
-    /// Frees the place of a delivery. The dispatcher looks at once for another one only if it was sent, since a claim
-    /// that failed would most likely fail again.
-    fn leave(&self, webhook: WebhookId, was_sent: bool) {
+    /// Starts a thread that sends a delivery. Without one, it is sent when its claim expires.
+    fn start(self: &Arc<Self>, claimed: Claimed) {
+        let mut state = self.state.lock();
+        if state.is_stopping {
+            return;
+        }
+        *state.sending.entry(claimed.webhook).or_default() += 1;
+        drop(state);
+        let (shared, webhook) = (Arc::clone(self), claimed.webhook);
+        let work = move || {
+            if catch_unwind(AssertUnwindSafe(|| shared.send(&claimed))).is_err() {
+                error!("the attempt of delivery {} panicked", claimed.id);
+            }
+            shared.leave(claimed.webhook);
+        };
+        if let Err(error) = thread::Builder::new().name("webhook".to_owned()).spawn(work) {
+            warn!("cannot start a thread for a delivery: {error}");
+            self.leave(webhook);
+        }
+    }
+
+    /// Frees the place of a delivery.
+    fn leave(&self, webhook: WebhookId) {
         let mut state = self.state.lock();
         if let Some(number) = state.sending.get_mut(&webhook) {
             *number -= 1;
         }
         state.sending.retain(|_, number| *number > 0);
-        state.has_freed |= was_sent;
+        state.has_freed = true;
         self.changed.notify_all();
-    }
-
-    /// Starts a thread that sends a delivery. Without one, it is sent when its claim expires.
-    fn start(self: &Arc<Self>, claimed: Claimed) {
-        let (shared, webhook) = (Arc::clone(self), claimed.webhook);
-        let thread = thread::Builder::new().name("webhook".to_owned());
-        if let Err(error) = thread.spawn(move || shared.work(&claimed)) {
-            warn!("cannot start a thread for a delivery: {error}");
-            self.leave(webhook, false);
-        }
-    }
-
-    /// Sends a delivery, and frees its place.
-    fn work(&self, claimed: &Claimed) {
-        if catch_unwind(AssertUnwindSafe(|| self.send(claimed))).is_err() {
-            error!("the attempt of delivery {} panicked", claimed.id);
-        }
-        self.leave(claimed.webhook, true);
     }
 
     fn send(&self, claimed: &Claimed) {
