@@ -33,7 +33,6 @@ pub struct BatchHead<'a> {
     /// Identifies the batch.
     pub batch_id: BatchId,
     /// Name of the batch; null if it has none.
-    #[schema(required)]
     pub name: Option<&'a str>,
     /// State of the batch.
     pub status: BatchStatus,
@@ -42,18 +41,15 @@ pub struct BatchHead<'a> {
     /// Number of its searches by state.
     pub counts: Counts,
     /// Estimated seconds until all searches have ended; null while no estimate is possible.
-    #[schema(required)]
     pub eta_seconds: Option<u64>,
     /// Time at which the batch was accepted: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
     pub created_at: Timestamp,
     /// Time at which it was stopped; null if it was not.
     #[serde(with = "millis::option")]
-    #[schema(required)]
     pub stopped_at: Option<Timestamp>,
     /// Time at which the last of its searches had ended; null until then.
     #[serde(with = "millis::option")]
-    #[schema(required)]
     pub ended_at: Option<Timestamp>,
     /// Present only if true: the results come from the simulated web and are not real.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -111,7 +107,6 @@ pub struct BatchPreview {
     #[serde(flatten)]
     pub price: BatchPrice,
     /// Credits that the account has left in this billing period; null if there is no limit.
-    #[schema(required)]
     pub credits_remaining: Option<u64>,
     /// Number of searches that are not valid. A batch with one is refused.
     pub invalid_count: u32,
@@ -204,13 +199,10 @@ pub struct BatchSearchState<'a> {
     /// `pending`, `running`, `completed`, `failed`, `refused` or `skipped`.
     pub status: &'a str,
     /// Reason why the search was refused; null if it was not.
-    #[schema(required)]
     pub reason: Option<RowRefusal>,
     /// Run of the search; null if it was not started.
-    #[schema(required)]
     pub run_id: Option<RunId>,
     /// Number of its results so far; null if it was not started.
-    #[schema(required)]
     pub total_results: Option<u32>,
 }
 
@@ -238,7 +230,6 @@ pub struct BatchWithSearches<'a> {
     #[schema(max_items = 1000)]
     pub searches: Vec<BatchSearchState<'a>>,
     /// Value of `after` for the next searches; null if there are none.
-    #[schema(required)]
     pub next_after: Option<u32>,
 }
 

@@ -81,19 +81,19 @@ pub struct Difference {
     #[schema(pattern = "^[a-z_]+$", examples("account"))]
     pub result_type: String,
     /// Name of the platform or service; null where there is none.
-    #[schema(required, examples("GitHub"))]
+    #[schema(examples("GitHub"))]
     pub platform: Option<String>,
     /// Primary value, such as a username; null where there is none.
-    #[schema(required, examples("octocat"))]
+    #[schema(examples("octocat"))]
     pub value: Option<String>,
     /// Address of the profile; null where the result has none.
-    #[schema(required, examples("https://github.com/octocat"))]
+    #[schema(examples("https://github.com/octocat"))]
     pub profile_url: Option<String>,
     /// Number of the result in the run before; null if it is not there.
-    #[schema(required, minimum = 1)]
+    #[schema(minimum = 1)]
     pub before_id: Option<u32>,
     /// Number of the result in the run after; null if it is not there.
-    #[schema(required, minimum = 1)]
+    #[schema(minimum = 1)]
     pub after_id: Option<u32>,
     /// Data that differs: what identifies first, counts and times last. Empty if only one run has the result.
     pub fields: Vec<FieldChange>,
@@ -132,10 +132,9 @@ pub struct Undecided {
     /// What keeps the runs from being compared.
     pub cause: Cause,
     /// Outcome of the module in that run; null if it took no part.
-    #[schema(required)]
     pub status: Option<Outcome>,
     /// Reason of the outcome, as in the run's modules; null where it has none.
-    #[schema(value_type = Option<String>, required, examples("captcha"))]
+    #[schema(value_type = Option<String>, examples("captcha"))]
     pub reason: Option<Reason>,
 }
 

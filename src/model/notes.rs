@@ -24,15 +24,16 @@ pub const TAG_ALLOWED: &str = "1 to 40 letters, digits and the signs - _ . : / +
 
 /// What the owner notes about a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
 pub struct RunNotes {
     /// Present only if the owner has set some: words to find the search by.
     // They are different from each other and in lower case.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false, max_items = 10, examples(json!(["case-7", "open"])))]
     pub tags: Vec<String>,
     /// Present only if the owner has written one: a note on the search.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_length = 2000, examples("The account on GitLab is known."))]
+    #[schema(max_length = 2000, examples("The account on GitLab is known."))]
     pub note: Option<String>,
 }
 
@@ -56,7 +57,7 @@ pub struct RunNotesUpdate {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Annotation {
     /// Note of at most 1,000 characters; null if there is none.
-    #[schema(required, max_length = 1000, examples("Same picture as on GitLab"))]
+    #[schema(max_length = 1000, examples("Same picture as on GitLab"))]
     pub note: Option<String>,
     /// Whether the result belongs to another person than the one who is searched.
     pub not_this_person: bool,

@@ -74,10 +74,10 @@ pub struct ResultRecord {
     #[schema(pattern = "^[a-z_]+$", examples("account"))]
     pub entity_type: String,
     /// Name of the platform or service; null where there is none.
-    #[schema(required, examples("GitHub"))]
+    #[schema(examples("GitHub"))]
     pub platform: Option<String>,
     /// Primary value, such as a username or an address; null where there is none.
-    #[schema(required, examples("octocat"))]
+    #[schema(examples("octocat"))]
     pub value: Option<String>,
     /// The confidence from 0.0 to 1.0, computed from the evidence.
     #[schema(minimum = 0, maximum = 1)]
@@ -94,7 +94,6 @@ pub struct ResultRecord {
     pub created_at: Timestamp,
     /// Present only if the owner of the search has noted something about the result. Streams leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub annotation: Option<Annotation>,
 }
 
@@ -125,17 +124,16 @@ pub struct ModuleReport {
     /// A machine-readable word, such as `captcha`, `dns` or `timeout_connect`; null where the outcome needs none. With
     /// `skipped` and `local_resources`, `no_network` or `no_resolver`, the machine of the service could not send the
     /// check. Others may be added.
-    #[schema(value_type = Option<String>, required, examples("captcha"))]
+    #[schema(value_type = Option<String>, examples("captcha"))]
     pub reason: Option<Reason>,
     /// The last HTTP status that the site sent; null where it sent none.
-    #[schema(required, minimum = 100, maximum = 999)]
+    #[schema(minimum = 100, maximum = 999)]
     pub http_status: Option<u16>,
     /// Milliseconds from the start of the check to its end, without the time in the queue.
     pub elapsed_ms: u64,
     /// Present only with the reasons `circuit_open` (the site was not asked, because it gave no answer to the last
     /// checks) and `quarantined` (the module was not asked, because it failed its last control checks).
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub circuit: Option<OpenCircuit>,
     /// Present if the module came to a conclusion: the version of its rules and the source that answered. Results of two
     /// runs can be compared if it is the same.
@@ -229,11 +227,9 @@ pub struct RunSummary {
     pub created_at: Timestamp,
     /// Time at which the search ended; null until then.
     #[serde(with = "millis::option")]
-    #[schema(required)]
     pub completed_at: Option<Timestamp>,
     /// Present only if the search was stopped, or the following of its leads: the time (RFC 3339, UTC, milliseconds).
     #[serde(default, with = "millis::option", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub stopped_at: Option<Timestamp>,
     /// Whether modules that need a browser take part.
     pub premium: bool,
@@ -248,12 +244,11 @@ pub struct RunSummary {
     /// Cost of the search in credits; 0 if it failed, because its credits are refunded.
     pub credits_charged: u64,
     /// Cause of the failure; null if the search did not fail.
-    #[schema(required)]
     pub error: Option<RunError>,
     /// Present only while the search waits for its turn, and not in lists: its position among all that wait, from 1.
     /// Accounts take turns.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, minimum = 1)]
+    #[schema(minimum = 1)]
     pub queue_position: Option<u32>,
     /// How leads are followed, if they are.
     #[serde(skip)]
@@ -264,15 +259,12 @@ pub struct RunSummary {
     pub family: Option<Membership>,
     /// Present only if a watch has started the search: the watch, which may have been deleted since.
     #[serde(rename = "watch_id", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub watch: Option<WatchId>,
     /// Present only if the search is of a batch: see `GET /v1/batches/{batch_id}`.
     #[serde(rename = "batch_id", skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub batch: Option<BatchId>,
     /// Present only if the search asks the modules of another one again: that search, which may have been deleted since.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub retry_of: Option<RunId>,
     /// What the owner notes about it.
     #[serde(flatten)]

@@ -48,7 +48,6 @@ pub struct NewWatch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Watch {
     /// Identifies the watch.
-    #[schema(value_type = uuid::Uuid)]
     pub id: WatchId,
     /// The account that is charged for its runs.
     #[serde(skip)]
@@ -76,13 +75,11 @@ pub struct Watch {
     pub notify_on: Vec<ChangeKind>,
     /// Webhook that gets the events; null if all get them that have subscribed to `watch.changed`.
     #[serde(rename = "webhook_id")]
-    #[schema(value_type = Option<uuid::Uuid>, required)]
     pub webhook: Option<WebhookId>,
     /// Whether runs are started.
     pub state: WatchState,
     /// Reason why no runs are started; null if the watch is active.
     #[serde(rename = "paused_reason")]
-    #[schema(required)]
     pub paused: Option<PauseReason>,
     /// Time at which the next run is due: RFC 3339, UTC, milliseconds.
     // Or was due.
@@ -90,7 +87,6 @@ pub struct Watch {
     pub next_at: Timestamp,
     /// The last run, which may have been deleted since; null if there was none.
     #[serde(rename = "last_run_id")]
-    #[schema(value_type = Option<uuid::Uuid>, required)]
     pub last_run: Option<RunId>,
     /// Whether the last run has not ended, or has not been compared.
     #[serde(skip)]
@@ -180,18 +176,15 @@ words! {
 pub struct StoredChange {
     /// Identifies the change.
     // The ids are in the order of the changes.
-    #[schema(value_type = uuid::Uuid)]
     pub id: WatchChangeId,
     /// Kind of the change.
     pub kind: ChangeKind,
     /// Run with which the result was compared: the last one in which its module came to a conclusion. It may have been
     /// deleted since.
     #[serde(rename = "run_before_id")]
-    #[schema(value_type = uuid::Uuid)]
     pub run_before: RunId,
     /// Run in which the change was found. It may have been deleted since.
     #[serde(rename = "run_after_id")]
-    #[schema(value_type = uuid::Uuid)]
     pub run_after: RunId,
     /// Time at which the change was found: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]

@@ -24,7 +24,6 @@ pub const MOST_URL_BYTES: usize = 2048;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Webhook {
     /// Identifies the webhook.
-    #[schema(value_type = uuid::Uuid)]
     pub id: WebhookId,
     /// The account whose events are sent.
     #[serde(skip)]
@@ -39,17 +38,14 @@ pub struct Webhook {
     /// Whether events are sent.
     pub enabled: bool,
     /// Reason why the webhook is disabled; null if it is enabled.
-    #[schema(required)]
     pub disabled_reason: Option<DisabledReason>,
     /// Time of the first failed attempt since the last success: RFC 3339, UTC, milliseconds; null after a success. Five
     /// days later the webhook is disabled.
     #[serde(with = "millis::option")]
-    #[schema(required)]
     pub failing_since: Option<Timestamp>,
     /// Time until which messages are signed with the earlier secret, too: RFC 3339, UTC, milliseconds; null if there is
     /// none.
     #[serde(with = "millis::option")]
-    #[schema(required)]
     pub previous_secret_expires_at: Option<Timestamp>,
     /// Time at which the webhook was created: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
@@ -149,7 +145,6 @@ words! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Delivery {
     /// Identifies the delivery. The receiver gets it as `webhook-id`, the same at each attempt.
-    #[schema(value_type = uuid::Uuid)]
     pub id: DeliveryId,
     /// Type of the message: an event, or `webhook.test`.
     #[serde(rename = "type")]
@@ -164,10 +159,8 @@ pub struct Delivery {
     pub created_at: Timestamp,
     /// Time of the next attempt: RFC 3339, UTC, milliseconds; null if there will be none.
     #[serde(with = "millis::option")]
-    #[schema(required)]
     pub next_attempt_at: Option<Timestamp>,
     /// The last attempt; null before the first one has ended.
-    #[schema(required)]
     pub last_attempt: Option<Attempt>,
 }
 
@@ -180,16 +173,16 @@ pub struct Attempt {
     #[serde(with = "millis")]
     pub at: Timestamp,
     /// HTTP status of the answer; null if there was none.
-    #[schema(required, minimum = 100, maximum = 999)]
+    #[schema(minimum = 100, maximum = 999)]
     pub http_status: Option<u16>,
     /// Machine-readable reason why there was no answer, such as `dns`, `tls` or `timeout_first_byte`; null if there was
     /// one.
-    #[schema(required, pattern = "^[a-z_]+$", examples("dns"))]
+    #[schema(pattern = "^[a-z_]+$", examples("dns"))]
     pub error: Option<String>,
     /// Milliseconds from the begin of the attempt to the head of the answer.
     pub latency_ms: u64,
     /// Beginning of the head of the answer, a header in each line, at most 2 KiB; null if there was no answer.
-    #[schema(required, examples("HTTP 200\ncontent-length: 0"))]
+    #[schema(examples("HTTP 200\ncontent-length: 0"))]
     pub response_head: Option<String>,
 }
 

@@ -81,7 +81,6 @@ pub struct DoneData<'a> {
     /// Whether `GET /v1/searches/{run_id}` has the results.
     pub results_available: bool,
     /// Cause of the failure; null if the run did not fail.
-    #[schema(required)]
     pub error: Option<&'a RunError>,
 }
 
@@ -132,10 +131,9 @@ pub struct ErrorData<'a> {
     pub error: &'static str,
     /// A message for people.
     pub message: &'static str,
-    /// Seconds to wait before attaching again. Absent where attaching again would fail: the run was deleted, or the
+    /// Present only where attaching again may succeed: seconds to wait before. It fails if the run was deleted, or if the
     /// reader may not read it any more.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub retry_after: Option<u32>,
     /// The id of the request that opened the stream, by which the operator's log can be searched.
     #[schema(pattern = "^[A-Za-z0-9._-]{1,64}$")]
@@ -155,17 +153,15 @@ pub struct LeadData<'a> {
     /// The username, address or domain.
     pub value: &'a str,
     /// Name of the platform of an account; null for other leads.
-    #[schema(required)]
     pub platform: Option<&'a str>,
     /// How sure the lead is.
     pub class: Class,
     /// `looked_up` or `followed`.
     pub status: LeadStatus,
     /// The outcome of the module that was asked; null if none was.
-    #[schema(required)]
     pub outcome: Option<Outcome>,
     /// The run that was started for it; null if none was.
-    #[schema(value_type = Option<Uuid>, required)]
+    #[schema(value_type = Option<Uuid>)]
     pub run_id: Option<RunId>,
 }
 

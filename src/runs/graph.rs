@@ -38,16 +38,15 @@ pub struct Node {
     pub kind: &'static str,
     /// Present only with the kind `query`: the type of the search.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub query_type: Option<SearchType>,
     /// Primary value, such as a username or an address.
     #[schema(examples("octocat"))]
     pub value: String,
     /// Name of the platform of an account; null for other kinds.
-    #[schema(required, examples("GitHub"))]
+    #[schema(examples("GitHub"))]
     pub platform: Option<String>,
     /// Name that the account shows; null where there is none.
-    #[schema(required, examples("The Octocat"))]
+    #[schema(examples("The Octocat"))]
     pub display_name: Option<String>,
     /// The highest confidence of its results, from 0.0 to 1.0. For an entity that is only named, it is that of the
     /// results that name it; for a query it is 1.
@@ -95,7 +94,7 @@ pub struct Edge {
     pub class: EdgeClass,
     /// The member of the result's `metadata` that names the other node, or `value` if the result itself does; null for
     /// what a search found.
-    #[schema(required, examples("website"))]
+    #[schema(examples("website"))]
     pub field: Option<String>,
     /// The run of the result.
     pub run_id: RunId,

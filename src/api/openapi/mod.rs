@@ -9,9 +9,9 @@
 //! 1. Put `#[utoipa::path]` on its handler; [`reading`](super::reading) has examples. The row in [`routes`]
 //!    does not compile without it.
 //! 2. Its answer is a type that derives `Serialize` and `ToSchema`. The docs of fields are descriptions for the API's
-//!    users: meaning, unit, bounds, what null means; `#[schema(examples(…))]` shows the form of a text. An `Option` that is
-//!    always sent is `#[schema(required)]`; one that is left out has `skip_serializing_if` and
-//!    `#[schema(nullable = false)]`.
+//!    users: meaning, unit, bounds, what null means; `#[schema(examples(…))]` shows the form of a text. The text
+//!    of an `Option` that is always sent says what null means, after a semicolon (`; null if …`). One that is left out has
+//!    `skip_serializing_if`, and its text begins with `Present only`. The schema follows from these words.
 //! 3. Name the headers that it reads and sends, with any type. `template.json` describes them.
 //! 4. The statuses of its own errors are responses without a description. Added are 304 where `If-None-Match` is read, 415 for
 //!    a body, 422 for an `Idempotency-Key`, 404 for ids in the path, those of its access (401, 403, 429) and those of the

@@ -72,6 +72,28 @@ pub(super) fn tidy(value: &mut Value) {
     {
         members.insert("description".to_owned(), text);
     }
+    follow_texts(members);
+}
+
+/// Lets a schema say what the texts about its members say: one with `; null` is always sent, and one that begins with `Present
+/// only` is never null.
+fn follow_texts(schema: &mut Map<String, Value>) {
+    let mut sent = Vec::new();
+    for (name, member) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+        let text = member["description"].as_str().unwrap_or_default();
+        if text.contains("; null") {
+            sent.push(Value::from(name.as_str()));
+        } else if text.starts_with("Present only") {
+            without_null(member);
+        }
+    }
+    if sent.is_empty() {
+        return;
+    }
+    if let Value::Array(required) = schema.entry("required").or_insert_with(|| json!([])) {
+        sent.retain(|name| !required.contains(name));
+        required.extend(sent);
+    }
 }
 
 /// Removes null from the values that a schema and its members take.

@@ -53,9 +53,7 @@ impl Source {
             }
             Reads::Script(pointer) => select(pointer, answer?.script(pointer)?),
             Reads::BodyHash(algorithm) => values(answer?.digest(*algorithm)),
-            Reads::Regex(pattern) => {
-                matches(&*pattern.regex(&filled).ok()?, answer?.text(), filled.searches)
-            }
+            Reads::Regex(pattern) => matches(&*pattern.regex(&filled).ok()?, answer?.text(), filled.searches),
             Reads::Header(name) => {
                 let headers = answer?.response.headers.iter();
                 values(headers.filter(|(known, _)| known == name).map(|(_, value)| value.as_str()))

@@ -64,7 +64,6 @@ pub struct ModuleHealth {
     #[schema(minimum = 0, maximum = 1)]
     pub error_rate: f64,
     /// The moving mean of the latency in milliseconds, over about the last five checks; null without any.
-    #[schema(required)]
     pub latency_ms: Option<u64>,
     /// The deadline in milliseconds that was learned from earlier answers. A check without an answer by then ends as a
     /// timeout with the reason `learnt_deadline`. Null with fewer than 5 hits and misses within 30 days, and for a
@@ -73,22 +72,17 @@ pub struct ModuleHealth {
     pub deadline_ms: Option<u64>,
     /// The last check: RFC 3339, UTC, milliseconds; null where there was none.
     #[serde(with = "millis::option")]
-    #[schema(required)]
     pub last_checked_at: Option<Timestamp>,
     /// The last hit; null where there was none.
     #[serde(with = "millis::option")]
-    #[schema(required)]
     pub last_hit_at: Option<Timestamp>,
     /// The last hit or miss; null where there was none.
     #[serde(with = "millis::option")]
-    #[schema(required)]
     pub last_conclusive_at: Option<Timestamp>,
     /// Present while searches do not ask the module's first host, because it gave no answer to the last checks; null
     /// otherwise.
-    #[schema(required)]
     pub circuit: Option<OpenCircuit>,
     /// Present while searches do not ask the module, because it failed its last control checks; null otherwise.
-    #[schema(required)]
     pub quarantine: Option<Quarantine>,
 }
 
@@ -103,7 +97,6 @@ pub struct Quarantine {
     #[schema(minimum = 1)]
     pub failures: u32,
     /// Answer to the last control check that passed before; null where none is known.
-    #[schema(required)]
     pub before: Option<ControlAnswer>,
     /// Answer to the last control check that failed.
     pub after: ControlAnswer,

@@ -79,10 +79,10 @@ pub struct Lead {
     #[schema(examples("octocat"))]
     pub value: String,
     /// Name of the platform of an account; null for other leads.
-    #[schema(required, examples("GitHub"))]
+    #[schema(examples("GitHub"))]
     pub platform: Option<String>,
     /// Id of the module that can look up the account; null if there is none.
-    #[schema(required, examples("github"))]
+    #[schema(examples("github"))]
     pub module: Option<String>,
     /// The strongest class of its sources.
     pub class: Class,
@@ -94,16 +94,12 @@ pub struct Lead {
     /// What became of it.
     pub status: LeadStatus,
     /// Why it was not followed; null for another status.
-    #[schema(required)]
     pub reason: Option<LeadReason>,
     /// The outcome of the module that was asked; null if none was.
-    #[schema(required)]
     pub outcome: Option<Outcome>,
     /// The run that has the result about it, or that searches for it; null if there is none.
-    #[schema(required)]
     pub run_id: Option<RunId>,
     /// The number of the result about it in `run_id`; null if there is none.
-    #[schema(required)]
     pub result_id: Option<u32>,
     /// The nearest result that names it, by the number of leads between the query of the family's root and the result.
     #[serde(skip)]
