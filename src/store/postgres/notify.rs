@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use log::{debug, info, warn};
+use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator;
 
 use super::Server;
@@ -58,8 +59,12 @@ impl Server {
     fn receive(&self, subscriber: &Weak<dyn Subscriber>) {
         let mut failures = 0;
         while subscriber.strong_count() > 0 {
-            let Err(error) = self.receive_once(subscriber, &mut failures) else { return };
-            let error = described(&error);
+            let mut client = self.config.connect(self.tls.clone());
+            let error = match client.as_mut().map(|client| listen(client, subscriber, &mut failures)) {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => described(&error),
+                Err(error) => described(error),
+            };
             match failures {
                 0 => warn!("lost the notifications of other instances, connecting again: {error}"),
                 _ => debug!("still no notifications of other instances: {error}"),
@@ -67,32 +72,33 @@ impl Server {
             pass_on(subscriber, Notification::Disconnected);
             thread::sleep((FIRST_PAUSE * 2u32.pow(failures.min(8))).min(LONGEST_PAUSE));
             failures += 1;
+            // While the server hangs, this waits for it. The subscriber knows by then.
+            drop(client);
         }
     }
+}
 
-    /// Receives notifications on a new connection until it breaks, or until the subscriber is dropped. `failures` counts those
-    /// before it was made.
-    fn receive_once(
-        &self,
-        subscriber: &Weak<dyn Subscriber>,
-        failures: &mut u32,
-    ) -> Result<(), postgres::Error> {
-        let mut client = self.config.connect(self.tls.clone())?;
-        client.batch_execute(LISTEN)?;
-        if *failures > 0 {
-            info!("notifications of other instances are received again");
-        }
-        *failures = 0;
-        pass_on(subscriber, Notification::Connected);
-        while subscriber.strong_count() > 0 {
-            client.notifications().timeout_iter(CHECK_AFTER).for_each(|notification| {
-                read(notification.payload()).into_iter().for_each(|one| pass_on(subscriber, one));
-                Ok(())
-            })?;
-            client.is_valid(PING_WAIT)?;
-        }
-        Ok(())
+/// Receives notifications on a new connection until it breaks, or until the subscriber is dropped. `failures` counts those
+/// before it was made.
+fn listen(
+    client: &mut Client,
+    subscriber: &Weak<dyn Subscriber>,
+    failures: &mut u32,
+) -> Result<(), postgres::Error> {
+    client.batch_execute(LISTEN)?;
+    if *failures > 0 {
+        info!("notifications of other instances are received again");
     }
+    *failures = 0;
+    pass_on(subscriber, Notification::Connected);
+    while subscriber.strong_count() > 0 {
+        client.notifications().timeout_iter(CHECK_AFTER).for_each(|notification| {
+            read(notification.payload()).into_iter().for_each(|one| pass_on(subscriber, one));
+            Ok(())
+        })?;
+        client.is_valid(PING_WAIT)?;
+    }
+    Ok(())
 }
 
 fn pass_on(subscriber: &Weak<dyn Subscriber>, notification: Notification) {
