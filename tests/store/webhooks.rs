@@ -106,7 +106,7 @@ on_both! {
         assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 0);
         let [unreadable, good] = ["2026-03-01T12:00:01Z", "2026-03-01T12:00:02Z"]
             .map(|moment| f.start(NewRun { created_at: at(moment), ..f.new_run() }));
-        f.database.execute("UPDATE runs SET planned = '{}', coverage = '[]' \
+        f.database.execute("UPDATE runs SET planned = '{}' \
              WHERE created_at = (SELECT min(created_at) FROM runs WHERE status = 'running')");
         let taken = f.store.take_over(&claim(new_instance(), false, 10)).unwrap();
         assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [good.id], "it does not stop the others");

@@ -15,6 +15,10 @@ const FAMILY: [&str; 8] = ["Rivera", "Okafor", "Lindqvist", "Tanaka", "Moreau", 
 const CITIES: [&str; 6] = ["Lisbon", "Toronto", "Nairobi", "Osaka", "Gdansk", "Valparaiso"];
 const HOSTS: [&str; 4] = ["www", "mail", "api", "shop"];
 
+/// The forms of a date that sites use, for `strftime`.
+const DATE_FORMS: [&str; 6] =
+    ["%Y-%m-%d", "%B %-d, %Y", "%b %d, %Y", "%-d %B %Y", "%Y%m%d%H%M%S", "%Y-%m-%d %H:%M:%S"];
+
 /// A function that makes a sample value from a sampler, a name in snake case and an index.
 type Make = fn(&Sampler<'_>, &str, usize) -> Value;
 
@@ -139,6 +143,12 @@ impl<'a> Sampler<'a> {
     fn time(&self, name: &str) -> jiff::Timestamp {
         let seconds = i64::try_from(self.seconds(name)).unwrap_or_default();
         jiff::Timestamp::from_second(seconds).unwrap_or_default()
+    }
+
+    /// Returns one date in the forms that sites use.
+    pub(super) fn dates(&self, name: &str, index: usize) -> impl Iterator<Item = String> {
+        let time = self.time(&numbered(name, index));
+        DATE_FORMS.into_iter().map(move |form| time.strftime(form).to_string())
     }
 
     /// Returns a sample value for a field of that name.

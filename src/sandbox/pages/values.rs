@@ -10,7 +10,9 @@ use super::html::Element;
 use super::json::{place, segments, text_at};
 use super::matcher;
 use super::sample::as_text;
-use crate::modules::definition::{Extractor, ListResult, LongExtractor, Reads, ResultType, Transform};
+use crate::modules::definition::{
+    Extractor, FieldType, ListResult, LongExtractor, Reads, ResultType, Transform, field_type,
+};
 use crate::modules::pattern::{Pattern, SearchRegex};
 use crate::sandbox::people::Named;
 
@@ -138,7 +140,8 @@ impl<'a> Reading<'a> {
             "title" => draft.add_element(Element::new("title", None, text())),
             "css" => draft.add_element(element_of(argument, text())),
             "regex" => {
-                let groups = [0, 1].map(|number| (number, text()));
+                let texts = self.texts(context, &value).into_iter();
+                let groups: Vec<_> = texts.flat_map(|text| [(0, text.clone()), (1, text)]).collect();
                 let regex = Pattern::parse(argument).ok().and_then(|pattern| context.regex(&pattern));
                 let line = regex.and_then(|regex| context.sampled_with(&regex, self.index, &groups));
                 line.is_some_and(|line| draft.add_line(line))
@@ -147,6 +150,13 @@ impl<'a> Reading<'a> {
             "cookie" => draft.add_header("set-cookie", &format!("{argument}={}; Path=/", text())),
             _ => false,
         })
+    }
+
+    /// Returns a value as the texts of which a regex may find one. A date has several forms.
+    fn texts(&self, context: &Context<'_>, value: &Value) -> Vec<String> {
+        let is_date = matches!(field_type(self.name), Some((FieldType::Date, _)));
+        let dates = context.sampler.dates(self.name, self.index).filter(|_| is_date);
+        dates.chain([as_text(value)]).collect()
     }
 
     /// Returns the value inside the elements that `each` and `where` select, and where it is in the JSON document.
@@ -189,11 +199,10 @@ impl<'a> Reading<'a> {
             if regex.regex().is_match(&as_text(&value)) {
                 return value;
             }
-            let text = as_text(&plain);
-            let made = match regex.regex().is_match(&text) {
-                true => Some(text),
-                false => context.sampled_with(regex, index, &[(1, text)]),
-            };
+            let texts = self.texts(context, &plain);
+            let found = texts.iter().find(|text| regex.regex().is_match(text)).cloned();
+            let groups: Vec<_> = texts.into_iter().map(|text| (1, text)).collect();
+            let made = found.or_else(|| context.sampled_with(regex, index, &groups));
             made.map_or_else(|| plain.clone(), Value::String)
         };
         let innermost_first = || self.levels.iter().rev();
