@@ -37,27 +37,34 @@ pub(super) fn json_value(request: &Request) -> Result<Value, Refusal> {
 /// Returns 400 for a member that is missing or not allowed.
 pub(super) fn read<T: DeserializeOwned>(object: &Value) -> Result<T, Refusal> {
     serde_path_to_error::deserialize(Part(object)).map_err(|error| {
-        let (path, mistake) = (error.path().to_string(), error.inner().to_string());
-        let path = if path == "." { "" } else { path.as_str() };
-        if let Some(missing) = mistake.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'))
-        {
-            // Its type says what it expects if it refuses null. Only the outermost object has members that are required.
-            let mut object = object.clone();
-            object[missing] = Value::Null;
-            let mistake = T::deserialize(Part(&object)).err().map(|error| error.to_string());
-            let allowed = allowed(&mistake.unwrap_or_default());
-            return Refusal::invalid_request(missing, format!("{missing} is missing"), allowed);
-        }
-        let allowed = allowed(&mistake);
-        let field = path.split('[').next().filter(|field| !field.is_empty()).unwrap_or("body");
-        let message = match (&allowed, path.ends_with(']')) {
-            (Value::String(words), true) => format!("each item of {field} must be {words}"),
-            (Value::String(words), false) => format!("{field} must be {words}"),
-            (_, true) => format!("{field} has an unknown item"),
-            (_, false) => format!("the {field} is unknown"),
-        };
-        Refusal::invalid_request(field, message, allowed)
+        let mistake_in = |object: &Value| T::deserialize(Part(object)).err().map(|error| error.to_string());
+        refusal(object, &error.path().to_string(), &error.inner().to_string(), &mistake_in)
     })
+}
+
+/// Returns the refusal for a mistake at a path. `mistake_in` returns the mistake of another object of the same type.
+fn refusal(
+    object: &Value,
+    path: &str,
+    mistake: &str,
+    mistake_in: &dyn Fn(&Value) -> Option<String>,
+) -> Refusal {
+    if let Some(missing) = mistake.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
+        // Its type says what it expects if it refuses null. Only the outermost object has members that are required.
+        let mut object = object.clone();
+        object[missing] = Value::Null;
+        let allowed = allowed(&mistake_in(&object).unwrap_or_default());
+        return Refusal::invalid_request(missing, format!("{missing} is missing"), allowed);
+    }
+    let allowed = allowed(mistake);
+    let field = path.split('[').next().filter(|field| !matches!(*field, "" | ".")).unwrap_or("body");
+    let message = match (&allowed, path.ends_with(']')) {
+        (Value::String(words), true) => format!("each item of {field} must be {words}"),
+        (Value::String(words), false) => format!("{field} must be {words}"),
+        (_, true) => format!("{field} has an unknown item"),
+        (_, false) => format!("the {field} is unknown"),
+    };
+    Refusal::invalid_request(field, message, allowed)
 }
 
 /// Returns what a member may be. A mistake ends with what its type says, and may begin with what the caller sent.

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::error::Result;
 use super::limits::{BACKGROUND_WAIT, PING_WAIT, TRIAL_WAIT, WIPE_WAIT};
 use super::outage::Outage;
-use super::pool::Pool;
+use super::pool::{Pool, Taken};
 use super::postgres::Server;
 use super::sqlite::{self, DatabaseFile};
 use super::tx::{Operation, Tx};
@@ -149,21 +149,31 @@ impl Store {
     }
 
     /// Runs `work` on a connection whose server answers.
+    // What does not depend on the operation is in functions of its own, since the compiler makes a copy of this one for
+    // each operation.
     fn with<T>(&self, pool: &Pool, wait: Duration, work: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
+        let mut taken = self.take(pool, wait)?;
+        let done = self.refresh(&mut taken.tx).and_then(|()| work(&mut taken.tx));
+        taken.give_back();
+        done
+    }
+
+    fn take<'p>(&self, pool: &'p Pool, wait: Duration) -> Result<Taken<'p>> {
         if let Backend::Postgres(server) = &self.backend {
             server.check()?;
         }
-        let connect = || match &self.backend {
+        pool.take(wait, &|| match &self.backend {
             Backend::Memory => Err(StorageError::broken("the database in memory is lost")),
             Backend::Sqlite(file) => sqlite::connect(&file.path),
             Backend::Postgres(server) => server.session().map(Tx::Postgres),
-        };
-        pool.with(wait, connect, |tx| {
-            if let (Backend::Postgres(server), Tx::Postgres(session)) = (&self.backend, &mut *tx) {
-                server.refresh(session)?;
-            }
-            work(tx)
         })
+    }
+
+    fn refresh(&self, tx: &mut Tx) -> Result<()> {
+        match (&self.backend, tx) {
+            (Backend::Postgres(server), Tx::Postgres(session)) => server.refresh(session),
+            _ => Ok(()),
+        }
     }
 
     /// Checks that the file of an SQLite database may be written.
@@ -317,10 +327,14 @@ impl Store {
             Backend::Sqlite(file) => file.note_failure(error),
             _ => error,
         });
-        let metrics = Arc::clone(self.operations.lock().entry(name).or_default());
-        metrics.note(began.elapsed(), done.as_ref().err());
-        self.outage.note(name, writes, done.as_ref().err(), Instant::now());
+        self.record(name, writes, began, done.as_ref().err());
         done
+    }
+
+    fn record(&self, name: &'static str, writes: bool, began: Instant, failure: Option<&StorageError>) {
+        let metrics = Arc::clone(self.operations.lock().entry(name).or_default());
+        metrics.note(began.elapsed(), failure);
+        self.outage.note(name, writes, failure, Instant::now());
     }
 }
 

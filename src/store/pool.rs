@@ -31,6 +31,23 @@ struct State {
 /// The right to use one of the connections.
 struct Place<'a>(&'a Pool);
 
+/// A connection in use. It is closed if it is not given back, for example because its user has panicked.
+pub(super) struct Taken<'a> {
+    pub(super) tx: Tx,
+    place: Place<'a>,
+}
+
+impl Taken<'_> {
+    /// Keeps the connection for others, unless it is broken.
+    pub(super) fn give_back(self) {
+        let Self { tx, place } = self;
+        let mut state = place.0.state.lock();
+        if !tx.is_broken() && state.idle.len() < place.0.max {
+            state.idle.push(tx);
+        }
+    }
+}
+
 impl Pool {
     /// Creates a pool of at most `max` connections, at least one.
     pub(super) fn new(max: usize) -> Self {
@@ -46,27 +63,15 @@ impl Pool {
         }
     }
 
-    /// Runs `work` on an idle connection, or on one from `make` if all are in use.
+    /// Takes an idle connection, or one from `make` if all are in use.
     ///
     /// # Errors
     /// Returns a [contended](StorageError::is_contended) error if no connection becomes free within `wait`. Returns the
-    /// errors of `make` and `work`.
-    pub(super) fn with<T>(
-        &self,
-        wait: Duration,
-        make: impl FnOnce() -> Result<Tx>,
-        work: impl FnOnce(&mut Tx) -> Result<T>,
-    ) -> Result<T> {
-        let _place = self.place(wait)?;
+    /// errors of `make`.
+    pub(super) fn take(&self, wait: Duration, make: &dyn Fn() -> Result<Tx>) -> Result<Taken<'_>> {
+        let place = self.place(wait)?;
         let idle = self.state.lock().idle.pop();
-        let mut connection = idle.map_or_else(make, Ok)?;
-        let done = work(&mut connection);
-        let mut state = self.state.lock();
-        if !connection.is_broken() && state.idle.len() < self.max {
-            state.idle.push(connection);
-        }
-        drop(state);
-        done
+        Ok(Taken { tx: idle.map_or_else(make, Ok)?, place })
     }
 
     fn place(&self, wait: Duration) -> Result<Place<'_>> {
@@ -133,15 +138,16 @@ mod tests {
             made.fetch_add(1, Ordering::SeqCst);
             connection()
         };
-        let work = |_: &mut Tx| {
+        let work = || {
+            let taken = pool.take(PATIENCE, &make).unwrap();
             assert!(busy.fetch_add(1, Ordering::SeqCst) < 2);
             thread::yield_now();
             busy.fetch_sub(1, Ordering::SeqCst);
-            Ok(())
+            taken.give_back();
         };
         thread::scope(|scope| {
             for _ in 0..32 {
-                scope.spawn(|| (0..50).for_each(|_| pool.with(PATIENCE, make, work).unwrap()));
+                scope.spawn(|| (0..50).for_each(|_| work()));
             }
         });
         assert!(made.into_inner() <= 2);
@@ -151,14 +157,17 @@ mod tests {
     #[test]
     fn broken_connections_are_replaced_and_failures_free_their_place() {
         let pool = Pool::new(1);
-        let begin = |tx: &mut Tx| tx.batch("BEGIN", "");
-        pool.with(PATIENCE, connection, begin).unwrap();
-        pool.with(PATIENCE, connection, begin).unwrap();
-        let refused = pool.with(PATIENCE, || Err(StorageError::unavailable("away")), begin);
-        assert!(!refused.unwrap_err().is_contended());
-        let inside =
-            pool.with(PATIENCE, connection, |_| pool.with(Duration::ZERO, || unreachable!(), |_| Ok(())));
-        assert!(inside.unwrap_err().is_contended());
+        for _ in 0..2 {
+            let mut taken = pool.take(PATIENCE, &connection).unwrap();
+            taken.tx.batch("BEGIN", "").unwrap();
+            taken.give_back();
+        }
+        assert_eq!(pool.load(), [0, 0, 1]);
+        let refused = pool.take(PATIENCE, &|| Err(StorageError::unavailable("away")));
+        assert!(!refused.err().unwrap().is_contended());
+        let taken = pool.take(PATIENCE, &connection).unwrap();
+        assert!(pool.take(Duration::ZERO, &connection).err().unwrap().is_contended());
+        taken.give_back();
         assert_eq!(pool.load(), [0, 1, 1]);
     }
 }

@@ -11,13 +11,17 @@ use crate::store::value::FromRow;
 /// Returns a statement with the pieces that its names in braces stand for. `{row}` means the columns of `T`, the type
 /// as which a row is read.
 pub(in crate::store) fn complete<T: FromRow>(sql: &'static str) -> &'static str {
+    completed(sql, type_name::<T>(), T::columns)
+}
+
+fn completed(sql: &'static str, row: &'static str, columns: fn() -> String) -> &'static str {
     // Statements are constants, so there are not many.
     type Texts = HashMap<(&'static str, &'static str), &'static str>;
     static COMPLETE: LazyLock<RwLock<Texts>> = LazyLock::new(RwLock::default);
     if !sql.contains('{') {
         return sql;
     }
-    let key = (sql, type_name::<T>());
+    let key = (sql, row);
     if let Some(known) = COMPLETE.read().get(&key) {
         return known;
     }
@@ -26,7 +30,7 @@ pub(in crate::store) fn complete<T: FromRow>(sql: &'static str) -> &'static str 
     while let Some((end, start)) = text.find('}').and_then(|end| Some((end, text[..end].rfind('{')?))) {
         let name = &text[start + 1..end];
         let (name, argument) = name.split_once(' ').unwrap_or((name, ""));
-        let piece = if name == "row" { T::columns() } else { fragment(name).replace('$', argument) };
+        let piece = if name == "row" { columns() } else { fragment(name).replace('$', argument) };
         text.replace_range(start..=end, &piece);
     }
     COMPLETE.write().entry(key).or_insert_with(|| text.leak())
