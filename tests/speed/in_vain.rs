@@ -146,9 +146,16 @@ fn whatever_a_host_does_later_searches_do_not_wait_for_it() {
             assert_ne!(web.ended(&run, kind), "circuit_open", "{kind}, {name}");
         }
     }
+    // One more search is enough, unless the machine was so busy that it held a check up itself.
+    let mut number = 0;
+    eventually("all are given up", || {
+        number += 1;
+        let run = web.server.search("username", &format!("later{number}"));
+        KINDS.iter().all(|kind| web.ended(&run, kind) == "circuit_open")
+    });
     let asked = || KINDS.iter().map(|kind| web.requests(kind)).collect::<Vec<_>>();
     let before = asked();
-    let run = web.server.search("username", "fourth");
+    let run = web.server.search("username", "last");
     for kind in KINDS {
         assert_eq!(web.ended(&run, kind), "circuit_open", "{kind}");
     }
