@@ -83,8 +83,8 @@ fn the_dossier_shows_one_section(desk: &Desk, domain: &str) {
     let shown = "[...document.querySelectorAll('.panel')].filter((at) => at.checkVisibility()).map((at) => at.id).join()";
     let script = format!("return {shown}");
     desk.open(domain);
-    let first = desk.browser.run(&script, &[]);
-    assert!(first.as_str().is_some_and(|id| id.starts_with("dossier-") && !id.contains(',')), "{first}");
+    // The styles may arrive a moment after the page.
+    desk.browser.wait_until(&format!("/^dossier-[a-z]+$/.test({shown})"));
     desk.browser.click(".dossier nav a[href='#dossier-dns']");
     assert_eq!(desk.browser.run(&script, &[]), json!("dossier-dns"));
     // A source leads to its row, which was hidden with all others.
