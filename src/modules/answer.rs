@@ -30,6 +30,8 @@ struct Forms<'r> {
     lower: OnceCell<String>,
     json: OnceCell<Option<Value>>,
     page: OnceCell<Page>,
+    visible_text: OnceCell<String>,
+    title: OnceCell<Option<String>>,
     json_ld: OnceCell<Vec<Value>>,
     scripts: OnceCell<Vec<Value>>,
 }
@@ -74,6 +76,16 @@ impl<'r> Answer<'r> {
     /// Returns the body as HTML.
     pub(crate) fn page(&self) -> &Page {
         self.forms.page.get_or_init(|| Page::read(self.text()))
+    }
+
+    /// Returns the visible text of the page, with white space normalized.
+    pub(crate) fn visible_text(&self) -> &str {
+        self.forms.visible_text.get_or_init(|| self.page().visible_text())
+    }
+
+    /// Returns the title of the page.
+    pub(crate) fn title(&self) -> Option<&str> {
+        self.forms.title.get_or_init(|| self.page().title()).as_deref()
     }
 
     /// Returns whether the body is an HTML page, by its content type or, without one, by its beginning.

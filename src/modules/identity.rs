@@ -40,8 +40,7 @@ pub(crate) fn by_page(asked: &Url, answer: &Answer<'_>, values: &Values<'_>) -> 
         return false;
     }
     let page = answer.page();
-    let title = page.title();
-    let titles = title.as_deref().into_iter().chain(page.metas("og:title"));
+    let titles = answer.title().into_iter().chain(page.metas("og:title"));
     // A page that has the name in its title may have an inaccurate canonical address.
     if titles.into_iter().any(|title| holds_word(title, values.name, |c, _| c.is_alphanumeric())) {
         return false;

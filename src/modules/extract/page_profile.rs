@@ -51,7 +51,7 @@ impl PageProfile {
         let base = &answer.response.final_url;
         let address = |text: &str| web_address(base.join(text.trim()).ok()?.as_str());
         let texts = [
-            ("title", page.title().or_else(|| own_title.map(str::to_owned)).and_then(says)),
+            ("title", answer.title().or(own_title).map(str::to_owned).and_then(says)),
             ("display_name", display_name),
             ("bio", bio.map(str::to_owned).and_then(says)),
             ("avatar_url", image.and_then(address).filter(|text| text.len() <= MAX_VALUE_CHARS)),

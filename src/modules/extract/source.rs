@@ -47,7 +47,7 @@ impl Source {
                 values(found.filter_map(|element| page.value(element, attribute.as_deref())))
             }
             Reads::Meta(name) => values(answer?.page().metas(name)),
-            Reads::Title => values(answer?.page().title()),
+            Reads::Title => values(answer?.title()),
             Reads::JsonLd(pointer) => {
                 answer?.json_ld().iter().flat_map(|object| select(pointer, object)).take(MAX_ITEMS).collect()
             }

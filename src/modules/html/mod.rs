@@ -11,7 +11,7 @@ use std::convert::Infallible;
 use std::ops::Range;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
-use html5gum::{Span, Tokenizer};
+use html5gum::{Emitter, ForwardingEmitter, Span, Tokenizer};
 
 use super::text::squeeze;
 use selector::Compound;
@@ -95,7 +95,8 @@ impl Page {
         });
         emitter.naively_switch_states(true);
         // The reader gets all events, and there are no tokens.
-        let _: Option<Result<Infallible, _>> = Tokenizer::new_with_emitter(html, emitter).next();
+        let _: Option<Result<Infallible, _>> =
+            Tokenizer::new_with_emitter(html, WithoutErrors(emitter)).next();
         reader.finish()
     }
 
@@ -234,6 +235,21 @@ fn append(text: &mut String, bytes: &[u8]) -> Part {
     let start = length(text);
     text.push_str(&String::from_utf8_lossy(bytes));
     start..length(text)
+}
+
+/// An emitter that ignores errors in the page. The search for them would look at each character.
+struct WithoutErrors<E>(E);
+
+impl<E: Emitter> ForwardingEmitter for WithoutErrors<E> {
+    type Token = E::Token;
+
+    fn inner(&mut self) -> &mut impl Emitter<Token = Self::Token> {
+        &mut self.0
+    }
+
+    fn should_emit_errors(&mut self) -> bool {
+        false
+    }
 }
 
 #[derive(Default)]

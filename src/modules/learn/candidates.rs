@@ -278,7 +278,7 @@ fn of_profile(answer: &Answer<'_>, name: &str) -> Candidates {
 fn of_missing_page(answer: &Answer<'_>, name: &str) -> Candidates {
     let template = |text: &str| templated(text, name).0;
     let mut found = Vec::new();
-    let title = squeeze(&answer.page().title().unwrap_or_default());
+    let title = squeeze(answer.title().unwrap_or_default());
     if says_missing(&title) && title.chars().count() <= *TEXT_CHARS.end() {
         found.push((30, json!({"title_is": template(&title)})));
     }

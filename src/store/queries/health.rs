@@ -21,9 +21,11 @@ const LOCK: &str = "SELECT name, document FROM learnt WHERE kind = ?1 AND simula
      AND name IN (SELECT value ->> 0 FROM json_each(?3)) ORDER BY name /*pg FOR NO KEY UPDATE */";
 const LOCK_NAMED: &str = "SELECT name, document FROM learnt WHERE kind = ?1 AND simulated = ?2 \
      AND name = coalesce(?3, name) ORDER BY name /*pg FOR NO KEY UPDATE */";
-const WRITE: &str = "UPDATE learnt SET changed_at = clock_timestamp(), \
-     document = /*pg CAST( */ value ->> 1 /*pg AS json) */ \
-     FROM json_each(?3) WHERE kind = ?1 AND simulated = ?2 AND name = value ->> 0";
+/// Writes the rows of `?3`, which all exist. An `UPDATE` would read the whole list once for each row in SQLite.
+const WRITE: &str = "INSERT INTO learnt (kind, simulated, name, changed_at, document) \
+     SELECT ?1, ?2, value ->> 0, clock_timestamp(), /*pg CAST( */ value ->> 1 /*pg AS json) */ \
+     FROM json_each(?3) WHERE true ON CONFLICT (kind, simulated, name) DO UPDATE SET \
+     changed_at = excluded.changed_at, document = excluded.document";
 /// Selects the rows that have changed since `?3`. A minute more is read, because transactions may overtake each other.
 const CHANGED: &str = "SELECT name, changed_at, document FROM learnt WHERE kind = ?1 AND simulated = ?2 \
      AND changed_at >= least(?3, clock_timestamp()) - ms(60000) ORDER BY name";

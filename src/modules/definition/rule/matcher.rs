@@ -102,7 +102,7 @@ pub enum StatusRule {
     Code(
         #[schemars(
             range(min = 100, max = 599),
-            extend("errorMessage" = "allowed are 100 to 599 and \"1xx\" to \"5xx\"")
+            extend("errorMessage" = "expected 100 to 599 and \"1xx\" to \"5xx\"")
         )]
         u16,
     ),
@@ -204,12 +204,10 @@ impl Matcher {
                 .as_ref()
                 .is_none_or(|regex| regex.is_found_in(answer.text(), answer.is_cut(), values))
             && (self.text.is_empty() || {
-                let text = answer.page().visible_text();
-                let visible = self.cased(&text);
+                let visible = self.cased(answer.visible_text());
                 self.text.iter().all(|text| is_shown(&visible, text))
             })
-            && (self.title.is_none() && self.title_is.is_none()
-                || answer.page().title().is_some_and(|title| title_holds(&title)))
+            && (self.title.is_none() && self.title_is.is_none() || answer.title().is_some_and(title_holds))
     }
 
     fn cased<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -318,11 +316,11 @@ impl Matcher {
 /// ignored, since its last word may be incomplete.
 fn shows_name(answer: &Answer<'_>, name: &str) -> bool {
     let page = answer.page();
-    let title = page.title().filter(|_| !answer.is_cut());
+    let title = answer.title().filter(|_| !answer.is_cut());
     let metas = METAS.iter().flat_map(|meta| page.metas(meta));
     let shows = |text: &str| {
         let mut decoded = form_urlencoded::parse(text.as_bytes());
         holds_name(text, name) || decoded.any(|(one, two)| holds_name(&one, name) || holds_name(&two, name))
     };
-    page.canonical().into_iter().chain(metas).chain(title.as_deref()).any(shows)
+    page.canonical().into_iter().chain(metas).chain(title).any(shows)
 }
