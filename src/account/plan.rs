@@ -71,14 +71,14 @@ fn parse_plan(part: &str) -> Result<Plan, String> {
     let name_fits = (1..=32).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-');
     if !name_fits {
-        return Err(format!("plan name \"{name}\": 1 to 32 of a-z, 0-9, _ and - are allowed"));
+        return Err(format!("plan name \"{name}\": expected 1 to 32 of a-z, 0-9, _ and -"));
     }
     let (credits, words) = rest.split_once(':').unwrap_or((rest, ""));
     let credits = match credits.parse::<u32>() {
         Ok(credits) => Some(credits.into()),
         Err(_) if credits == "unlimited" => None,
         Err(_) => {
-            return Err(format!("credits of plan \"{name}\": a whole number or \"unlimited\" is allowed"));
+            return Err(format!("credits of plan \"{name}\": expected a whole number or \"unlimited\""));
         }
     };
     let mut plan = Plan { name: name.to_owned(), credits, api: false, premium: false };
@@ -86,7 +86,7 @@ fn parse_plan(part: &str) -> Result<Plan, String> {
         match word {
             "api" => plan.api = true,
             "premium" => plan.premium = true,
-            _ => return Err(format!("\"{word}\" of plan \"{name}\": api or premium is allowed")),
+            _ => return Err(format!("\"{word}\" of plan \"{name}\": expected api or premium")),
         }
     }
     Ok(plan)
@@ -111,9 +111,9 @@ mod tests {
         for (text, want) in [
             ("", "\"\" is not NAME=CREDITS[:api][:premium]"),
             ("pro", "\"pro\" is not NAME=CREDITS[:api][:premium]"),
-            ("Pro=1", "plan name \"Pro\": 1 to 32 of a-z, 0-9, _ and - are allowed"),
-            ("pro=-1", "credits of plan \"pro\": a whole number or \"unlimited\" is allowed"),
-            ("pro=1:apis", "\"apis\" of plan \"pro\": api or premium is allowed"),
+            ("Pro=1", "plan name \"Pro\": expected 1 to 32 of a-z, 0-9, _ and -"),
+            ("pro=-1", "credits of plan \"pro\": expected a whole number or \"unlimited\""),
+            ("pro=1:apis", "\"apis\" of plan \"pro\": expected api or premium"),
             ("pro=1,pro=2", "plan \"pro\" is repeated"),
         ] {
             assert_eq!(text.parse::<PlanTable>().unwrap_err().to_string(), want);

@@ -51,13 +51,13 @@ pub enum AccountError {
     #[error("an account with this email address exists")]
     EmailTaken,
     /// The text is not an email address.
-    #[error("not an email address: LOCAL@DOMAIN of at most 254 bytes is allowed")]
+    #[error("not an email address: expected LOCAL@DOMAIN of at most 254 bytes")]
     InvalidEmail,
     /// A label is longer than 100 characters or has a control character.
-    #[error("invalid label: at most 100 characters without control characters are allowed")]
+    #[error("invalid label: expected at most 100 characters without control characters")]
     InvalidLabel,
     /// No plan has this name. Contains the names that exist.
-    #[error("unknown plan: {} are allowed", .0.join(", "))]
+    #[error("unknown plan: expected {}", .0.join(", "))]
     UnknownPlan(Vec<String>),
     /// No key has this id.
     #[error("no such key")]

@@ -15,7 +15,7 @@ pub type Authorities = Arc<[CertificateDer<'static>]>;
 /// # Errors
 /// Returns the cause and what is allowed.
 pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    const ALLOWED: &str = "a PEM file with one or more certificates is allowed";
+    const ALLOWED: &str = "expected a PEM file with one or more certificates";
     let pem = std::fs::read(path).map_err(|error| format!("cannot read the file ({error}); {ALLOWED}"))?;
     let certificates = CertificateDer::pem_slice_iter(&pem)
         .collect::<Result<Vec<_>, _>>()

@@ -195,7 +195,7 @@ fn check_plan(plans: &PlanTable, name: &str) -> Result<(), Failure> {
     }
     let meant = nearest(name, names()).map(|meant| format!("; did you mean {meant:?}?")).unwrap_or_default();
     let (name, names) = (plain(name), names().collect::<Vec<_>>().join(", "));
-    Err(Failure::Usage(format!("unknown plan {name:?}: {names} are allowed{meant}")))
+    Err(Failure::Usage(format!("unknown plan {name:?}: expected {names}{meant}")))
 }
 
 /// Makes a set-up link and writes it to the output.

@@ -46,7 +46,7 @@ pub(crate) struct AuditArgs {
 fn moment(text: &str) -> Result<Timestamp, String> {
     let day = || Date::from_str(text).ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
     text.parse().ok().or_else(day).ok_or_else(|| {
-        "a time or a day (UTC) is allowed, such as 2026-11-01T12:00:00Z or 2026-11-01".to_owned()
+        "expected a time or a day (UTC), such as 2026-11-01T12:00:00Z or 2026-11-01".to_owned()
     })
 }
 

@@ -59,7 +59,7 @@ Example:
 }
 
 fn key_id(text: &str) -> Result<KeyId, String> {
-    text.parse().map_err(|_| "the id (a UUID) that `key list` shows is allowed".to_owned())
+    text.parse().map_err(|_| "expected the id (a UUID) that `key list` shows".to_owned())
 }
 
 /// A key with the email address of its account.

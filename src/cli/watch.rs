@@ -46,7 +46,7 @@ Example:
 }
 
 fn watch_id(text: &str) -> Result<WatchId, String> {
-    text.parse().map_err(|_| "the id (a UUID) that `watch list` shows is allowed".to_owned())
+    text.parse().map_err(|_| "expected the id (a UUID) that `watch list` shows".to_owned())
 }
 
 /// A watch with the email address of its account.

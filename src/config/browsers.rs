@@ -62,12 +62,11 @@ fn browser(text: &str) -> Result<BrowserSource, String> {
             && url.fragment().is_none()
     });
     url.map(BrowserSource::At)
-        .ok_or_else(|| "auto, the path of a Chromium or http://HOST:PORT is allowed".to_owned())
+        .ok_or_else(|| "expected auto, the path of a Chromium or http://HOST:PORT".to_owned())
 }
 
 fn egress_proxy(text: &str) -> Result<EgressProxyAddress, String> {
-    const ALLOWED: &str =
-        "IP:PORT or IP:PORT=HOST is allowed, such as 10.0.0.5:3130 or 0.0.0.0:3130=sightline";
+    const ALLOWED: &str = "expected IP:PORT or IP:PORT=HOST, such as 10.0.0.5:3130 or 0.0.0.0:3130=sightline";
     let (listen, announced) = match text.split_once('=') {
         Some((listen, host)) => (listen, Some(host)),
         None => (text, None),
@@ -107,7 +106,7 @@ mod tests {
         assert_eq!((read.listen.port(), read.announced.as_deref()), (3130, Some("sightline")));
         assert!(egress_proxy("10.0.0.5:3130").is_ok() && egress_proxy("127.0.0.1:0").is_ok());
         for bad in ["", "3130", "sightline:3130", "0.0.0.0:3130", "10.0.0.5:0", "10.0.0.5:1=a b", "[::]:1="] {
-            assert!(egress_proxy(bad).unwrap_err().contains("is allowed"), "{bad}");
+            assert!(egress_proxy(bad).unwrap_err().contains("expected "), "{bad}");
         }
     }
 }

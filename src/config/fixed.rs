@@ -35,7 +35,7 @@ impl Time {
 
 /// Parses the `NAME=DURATION` of a time.
 pub(super) fn time_setting(text: &str) -> Result<(String, Duration), String> {
-    let (name, duration) = text.split_once('=').ok_or("NAME=DURATION is allowed")?;
+    let (name, duration) = text.split_once('=').ok_or("expected NAME=DURATION")?;
     Ok((name.to_owned(), value::duration("0s", "365d")(duration)?))
 }
 

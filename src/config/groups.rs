@@ -237,7 +237,7 @@ impl EngineConfig {
         self.keys = keys::collect(&self.key_settings, environment)?;
         if self.check_timeout > self.run_timeout {
             return Err(format!(
-                "--check-timeout {:?} is longer than --run-timeout {:?}: at most that is allowed",
+                "--check-timeout {:?} is longer than --run-timeout {:?}: expected at most that",
                 self.check_timeout, self.run_timeout
             ));
         }
@@ -300,5 +300,5 @@ pub struct LogConfig {
 }
 
 fn log_level(text: &str) -> Result<LevelFilter, String> {
-    text.parse().map_err(|_| "off, error, warn, info, debug or trace is allowed".to_owned())
+    text.parse().map_err(|_| "expected off, error, warn, info, debug or trace".to_owned())
 }

@@ -18,7 +18,7 @@ pub type KeySetting = (String, Secret<String>);
 
 /// Parses `NAME=VALUE`. The errors never repeat the value.
 pub(crate) fn setting(text: &str) -> Result<KeySetting, String> {
-    let (name, value) = text.split_once('=').ok_or("NAME=VALUE is allowed")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((key_name(name)?, key_value(value)?))
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn collect(
 fn key_name(text: &str) -> Result<String, String> {
     let fits = (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if !fits {
-        return Err("invalid name: 1 to 64 letters, digits and _ are allowed".to_owned());
+        return Err("invalid name: expected 1 to 64 letters, digits and _".to_owned());
     }
     Ok(text.to_ascii_lowercase())
 }
@@ -56,7 +56,7 @@ fn key_name(text: &str) -> Result<String, String> {
 fn key_value(text: &str) -> Result<Secret<String>, String> {
     let fits = (1..=4096).contains(&text.len()) && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
     if !fits {
-        return Err("invalid key: 1 to 4096 visible ASCII characters are allowed".to_owned());
+        return Err("invalid key: expected 1 to 4096 visible ASCII characters".to_owned());
     }
     Ok(Secret::new(text.to_owned()))
 }
@@ -92,7 +92,7 @@ mod tests {
         let error = collect(&[], environment(&[("SIGHTLINE_KEY_A", "hunter2\t")])).unwrap_err();
         assert_eq!(
             error,
-            "invalid value for SIGHTLINE_KEY_A: invalid key: 1 to 4096 visible ASCII characters are allowed"
+            "invalid value for SIGHTLINE_KEY_A: invalid key: expected 1 to 4096 visible ASCII characters"
         );
     }
 }

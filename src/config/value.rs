@@ -45,7 +45,7 @@ where
         let number: Option<N> = if digits { text.parse().ok() } else { None };
         number
             .filter(|number| (least..=most).contains(number))
-            .ok_or_else(|| format!("a whole number from {least} to {most} is allowed"))
+            .ok_or_else(|| format!("expected a whole number from {least} to {most}"))
     }
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn rate_limit(text: &str) -> Parsed<(Policy, u32)> {
         "search" => Policy::Search,
         "stream" => Policy::Stream,
         "read" => Policy::Read,
-        _ => return Err("search=N, stream=N and read=N are allowed, separated by commas".to_owned()),
+        _ => return Err("expected search=N, stream=N and read=N, separated by commas".to_owned()),
     };
     Ok((policy, number(1, 1_000_000)(count)?))
 }
@@ -69,7 +69,7 @@ pub(crate) fn duration(least: &'static str, most: &'static str) -> impl Fn(&str)
             _ => Duration::ZERO..=Duration::ZERO,
         };
         read_duration(text).filter(|duration| range().contains(duration)).ok_or_else(|| {
-            format!("a number with its unit (ms, s, m, h or d) is allowed, from {least} to {most}")
+            format!("expected a number with its unit (ms, s, m, h or d), from {least} to {most}")
         })
     }
 }
@@ -86,12 +86,12 @@ pub(crate) fn listen(text: &str) -> Parsed<SocketAddr> {
     if text.starts_with("unix:") || text.starts_with('/') {
         // See `crate::http` for the reason.
         return Err("a unix socket is not supported, since the HTTP library does not tell its connections \
-                    apart; an IP address and a port is allowed: listen on loopback, such as 127.0.0.1:8080, and \
+                    apart; use an IP address and a port: listen on loopback, such as 127.0.0.1:8080, and \
                     let the reverse proxy connect there"
             .to_owned());
     }
     text.parse().map_err(|_| {
-        "an IP address and a port is allowed, such as 127.0.0.1:8080 or [::1]:8080 (port 0: any free one)"
+        "expected an IP address and a port, such as 127.0.0.1:8080 or [::1]:8080 (port 0: any free one)"
             .to_owned()
     })
 }
@@ -99,7 +99,7 @@ pub(crate) fn listen(text: &str) -> Parsed<SocketAddr> {
 /// Parses the address that clients use, and removes a slash at its end.
 pub(crate) fn base_url(text: &str) -> Parsed<String> {
     let allowed = || {
-        "an http:// or https:// address without user, query and fragment is allowed, such as \
+        "expected an http:// or https:// address without user, query and fragment, such as \
          https://search.example.org"
             .to_owned()
     };
@@ -117,7 +117,7 @@ pub(crate) fn cors_origin(text: &str) -> Parsed<String> {
     }
     let url = Url::parse(text).ok().filter(|url| is_plain_web_address(url) && url.path() == "/");
     url.map(|url| url.origin().ascii_serialization()).ok_or_else(|| {
-        "a scheme, host and port without a path is allowed, such as https://app.example.org, or *".to_owned()
+        "expected a scheme, host and port without a path, such as https://app.example.org, or *".to_owned()
     })
 }
 
@@ -163,7 +163,7 @@ pub(crate) fn user_agent(text: &str) -> Parsed<HeaderValue> {
     let value = HeaderValue::from_str(text)
         .ok()
         .filter(|value| fits && value.to_str().is_ok() && !text.contains('\t'));
-    value.ok_or_else(|| "1 to 256 visible ASCII characters are allowed".to_owned())
+    value.ok_or_else(|| "expected 1 to 256 visible ASCII characters".to_owned())
 }
 
 /// Parses the path of a file, which must exist.
@@ -171,8 +171,8 @@ pub(crate) fn readable_file(text: &str) -> Parsed<PathBuf> {
     let path = PathBuf::from(text);
     match std::fs::metadata(&path) {
         Ok(meta) if meta.is_file() => Ok(path),
-        Ok(_) => Err("not a file; the path of a file is allowed".to_owned()),
-        Err(error) => Err(format!("cannot read the file ({error}); the path of a file is allowed")),
+        Ok(_) => Err("not a file; expected the path of a file".to_owned()),
+        Err(error) => Err(format!("cannot read the file ({error}); expected the path of a file")),
     }
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn suppress_key(text: &str) -> Parsed<Secret<String>> {
     let fits = (16..=256).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
     if !fits {
         return Err(
-            "16 to 256 visible ASCII characters are allowed (`sightline suppress key` makes one)".to_owned()
+            "expected 16 to 256 visible ASCII characters (`sightline suppress key` makes one)".to_owned()
         );
     }
     Ok(Secret::new(text.to_owned()))
@@ -195,7 +195,7 @@ pub(crate) fn suppress_key(text: &str) -> Parsed<Secret<String>> {
 /// Parses a network or a single address.
 pub(crate) fn network(text: &str) -> Parsed<Network> {
     text.parse().map_err(|_| {
-        "an IP address or network is allowed, such as 10.0.0.7 or 10.0.0.0/8 or fd00::/8".to_owned()
+        "expected an IP address or network, such as 10.0.0.7 or 10.0.0.0/8 or fd00::/8".to_owned()
     })
 }
 
@@ -216,7 +216,7 @@ mod tests {
         for bad in bad.split('|') {
             assert_eq!(
                 parse(bad).unwrap_err(),
-                "a number with its unit (ms, s, m, h or d) is allowed, from 500ms to 2h",
+                "expected a number with its unit (ms, s, m, h or d), from 500ms to 2h",
                 "{bad}"
             );
         }

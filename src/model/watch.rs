@@ -199,7 +199,7 @@ pub struct StoredChange {
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// No kind of change was given, or one that does not exist.
-    #[error("invalid kinds of changes: {} are allowed", ChangeKind::ALL.map(ChangeKind::as_str).join(", "))]
+    #[error("invalid kinds of changes: expected {}", ChangeKind::ALL.map(ChangeKind::as_str).join(", "))]
     InvalidKinds,
     /// The idempotency key was used for another request.
     #[error("the idempotency key was used for another request")]

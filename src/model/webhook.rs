@@ -85,7 +85,7 @@ pub struct WebhookChange {
 /// An address that is not allowed. Its text says what is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "an https://{} address of at most {MOST_URL_BYTES} bytes is allowed, without a user name, a password and a fragment",
+    "an https://{} address of at most {MOST_URL_BYTES} bytes, without a user name, a password and a fragment",
     if *allows_http { " or http://" } else { "" }
 )]
 pub struct InvalidUrl {
@@ -239,7 +239,7 @@ pub enum WebhookError {
     #[error("invalid address: {0}")]
     InvalidUrl(#[from] InvalidUrl),
     /// No event was given, or one to which no webhook can subscribe.
-    #[error("invalid events: {} are allowed", EventType::ALL.map(EventType::as_str).join(", "))]
+    #[error("invalid events: expected {}", EventType::ALL.map(EventType::as_str).join(", "))]
     InvalidEvents,
     /// The account has the most webhooks that are allowed.
     #[error("an account has at most {MOST_WEBHOOKS} webhooks: delete one that is no longer used")]

@@ -149,7 +149,7 @@ impl Check<'_> {
                 format!("`{{config.{name}}}` is used but not needed; add \"config.{name}\" to `needs`")
             }
             Variable::Value if asked.is_some() || !part.is_format() => {
-                "`{value}` is allowed only in an extractor's `format`".into()
+                "`{value}` belongs into an extractor's `format`".into()
             }
             _ => return Ok(()),
         })

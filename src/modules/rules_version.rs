@@ -64,7 +64,7 @@ impl TryFrom<String> for RulesVersion {
         let is_digest = digest.len() == 8 && digest.bytes().all(|b| b.is_ascii_hexdigit());
         match (u32::from_str_radix(digest, 16), fallback.parse()) {
             (Ok(digest), Ok(fallback)) if is_digest => Ok(Self { digest, fallback }),
-            _ => Err("invalid version of rules: 8 hex digits and optionally `.` and a number are allowed"),
+            _ => Err("invalid version of rules: expected 8 hex digits and optionally `.` and a number"),
         }
     }
 }

@@ -43,7 +43,7 @@ impl Default for NetConfig {
 /// Returns what is wrong with the address of an outbound proxy, without a password.
 fn refused(why: &str) -> String {
     format!(
-        "it {why}; http://[USER:PASSWORD@]HOST:PORT or socks5://[USER:PASSWORD@]HOST:PORT is allowed, or httph:// or \
+        "it {why}; expected http://[USER:PASSWORD@]HOST:PORT or socks5://[USER:PASSWORD@]HOST:PORT, or httph:// or \
          socks5h:// if the proxy resolves names"
     )
 }

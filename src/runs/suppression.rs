@@ -113,11 +113,11 @@ impl Suppressed {
 }
 
 fn read_line(line: &str, key_id: &str) -> Result<[u8; 32], String> {
-    const FORM: &str = "not an entry: TYPE KEY-ID HASH, as `sightline suppress hash` writes it, is allowed";
+    const FORM: &str = "not an entry: expected TYPE KEY-ID HASH, as `sightline suppress hash` writes it";
     let parts: Vec<&str> = line.split_ascii_whitespace().collect();
     let [kind, id, hash] = parts[..] else { return Err(FORM.to_owned()) };
     if SearchType::from_name(kind).is_none() {
-        return Err("the type is unknown: domain, email or username is allowed".to_owned());
+        return Err("the type is unknown: expected domain, email or username".to_owned());
     }
     let hash = unhex(hash).and_then(|hash| hash.try_into().ok()).ok_or(FORM)?;
     if !id.eq_ignore_ascii_case(key_id) {

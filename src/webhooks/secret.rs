@@ -53,7 +53,7 @@ impl SealingKey {
         let bytes = BASE64.decode(text.trim()).ok().filter(|bytes| bytes.len() == SECRET_BYTES);
         let key = bytes.and_then(|bytes| UnboundKey::new(&AES_256_GCM, &bytes).ok());
         key.map(|key| Self(LessSafeKey::new(key))).ok_or_else(|| {
-            "32 random bytes in Base64 are allowed, as `openssl rand -base64 32` prints them".to_owned()
+            "expected 32 random bytes in Base64, as `openssl rand -base64 32` prints them".to_owned()
         })
     }
 

@@ -20,7 +20,7 @@ fn mistakes_of_files_name_file_and_line() {
         ("\"x\"", "f.json: a catalogue file is a JSON array of entries"),
         ("[{\"id\": \"a\",\n \"id\": \"b\"}]", "f.json:2: b: id: duplicate field `id`"),
         ("[\n7]", "f.json:2: [0]: invalid type: integer `7`, expected an object"),
-        (&deep, "f.json:1: [0]: it is nested too deep; at most 127 levels are allowed"),
+        (&deep, "f.json:1: [0]: it is nested too deep; expected at most 127 levels"),
         ("[{\"rank\": 1e999}]", "f.json:1: [0]: number out of range"),
     ] {
         assert_eq!(told(text), want, "{text}");

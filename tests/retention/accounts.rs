@@ -200,7 +200,7 @@ fn the_audit_is_shown_as_text_and_since_a_time() {
         assert_eq!(audit(server, &["--account", EMAIL, "--since", since]).len(), 2);
         assert_eq!(audit(server, &["--since", "2100-01-01"]), Vec::<Value>::new());
         let args = ["audit", "--since", "yesterday", "--database", &server.database];
-        ran(&args, &[]).code_is(2).err_has("for --since <TIME>: a time or a day (UTC) is allowed");
+        ran(&args, &[]).code_is(2).err_has("for --since <TIME>: expected a time or a day (UTC)");
         let args = ["audit", "--account", "nobody@example.org", "--database", &server.database];
         ran(&args, &[]).code_is(3).err_has("no such account");
     });

@@ -47,7 +47,7 @@ pub enum WeakPassword {
     #[error("The password is too short: at least {LEAST_CHARS} characters are required.")]
     TooShort,
     /// The password has more than [`MOST_BYTES`] bytes.
-    #[error("The password is too long: at most {MOST_BYTES} bytes are allowed.")]
+    #[error("The password is too long: expected at most {MOST_BYTES} bytes.")]
     TooLong,
     /// The password takes few guesses. Contains the reason and what to do.
     #[error("The password is easy to guess. {0}")]

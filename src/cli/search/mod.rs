@@ -320,5 +320,5 @@ pub(super) fn write_table(out: &mut dyn Write, run: &RunRecord) -> io::Result<()
 fn time_budget(text: &str) -> Result<TimeBudget, String> {
     let time = duration("1s", "2m")(text)?;
     let budget = TimeBudget::from_secs(time.as_secs()).filter(|budget| Duration::from(*budget) == time);
-    budget.ok_or_else(|| "whole seconds are allowed".to_owned())
+    budget.ok_or_else(|| "expected whole seconds".to_owned())
 }

@@ -50,7 +50,7 @@ impl Format {
                 (known().collect::<Vec<_>>().join(", "), did_you_mean([suffix.as_str()], known));
             let shown = plain(&path.display().to_string()).into_owned();
             Failure::Usage(format!(
-                "--output {shown}: the suffix names the format: {allowed} are allowed{meant}"
+                "--output {shown}: the suffix names the format: expected {allowed}{meant}"
             ))
         })
     }

@@ -115,7 +115,7 @@ fn described(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     match text {
-        "recursion limit exceeded" => "it is nested too deep; at most 127 levels are allowed".to_owned(),
+        "recursion limit exceeded" => "it is nested too deep; expected at most 127 levels".to_owned(),
         other => other.to_owned(),
     }
 }

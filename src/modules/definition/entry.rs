@@ -27,7 +27,7 @@ pub struct Entry {
     #[schemars(
         regex(pattern = r"^\S(.*\S)?$"),
         length(max = 80),
-        extend("errorMessage" = "allowed are 1 to 80 characters without white space at the ends")
+        extend("errorMessage" = "expected 1 to 80 characters without white space at the ends")
     )]
     pub platform: String,
     /// The kind of query that the module accepts.
@@ -89,7 +89,7 @@ pub struct Entry {
     }))]
     pub needs: Vec<String>,
     /// The least time between two checks of this module, in milliseconds.
-    #[schemars(range(min = 1, max = 86_400_000), extend("errorMessage" = "allowed are 1 to 86400000 (a day)"))]
+    #[schemars(range(min = 1, max = 86_400_000), extend("errorMessage" = "expected 1 to 86400000 (a day)"))]
     pub every_ms: Option<u64>,
     /// The most checks of this module per day.
     #[schemars(range(min = 1, max = u32::MAX))]
@@ -246,7 +246,7 @@ pub struct Off {
     #[schemars(
         regex(pattern = r"^\S(.*\S)?$"),
         length(max = 200),
-        extend("errorMessage" = "allowed are 1 to 200 characters without white space at the ends")
+        extend("errorMessage" = "expected 1 to 200 characters without white space at the ends")
     )]
     pub reason: String,
 }

@@ -74,14 +74,14 @@ pub struct Probe {
     #[serde(default, deserialize_with = "unique")]
     #[schemars(extend("propertyNames" = {
         "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
-        "errorMessage": "allowed are ASCII letters, digits and `-`"
+        "errorMessage": "expected ASCII letters, digits and `-`"
     }))]
     pub headers: BTreeMap<String, Template>,
     /// The names of form fields, each with its value (a template), sent as `application/x-www-form-urlencoded`.
     #[serde(default, deserialize_with = "unique")]
     #[schemars(extend("propertyNames" = {
         "pattern": "^[^{}]*$",
-        "errorMessage": "a name is sent as it is: allowed are all characters but `{` and `}`"
+        "errorMessage": "a name is sent as it is: use all characters but `{` and `}`"
     }))]
     pub form: BTreeMap<String, Template>,
     /// A JSON body; its strings are templates.
@@ -182,6 +182,6 @@ pub(crate) fn with_texts<E>(
 #[schemars(inline)]
 pub struct FeedEntry {
     /// The time for which the list is kept in memory before it is fetched again, in seconds: 60 to 604800 (a week).
-    #[schemars(range(min = 60, max = 604_800), extend("errorMessage" = "allowed are 60 to 604800 (a week)"))]
+    #[schemars(range(min = 60, max = 604_800), extend("errorMessage" = "expected 60 to 604800 (a week)"))]
     pub keep_s: u32,
 }

@@ -76,7 +76,7 @@ impl Source {
             "cookie" => Reads::Cookie(argument.to_owned()),
             "body_hash" => Reads::BodyHash(Algorithm::from_name(argument).ok_or_else(|| {
                 let known = Algorithm::ALL.map(Algorithm::as_str).join(", ");
-                format!("`{argument}` is not a known algorithm; allowed are {known}")
+                format!("`{argument}` is not a known algorithm; expected {known}")
             })?),
             "final_url" => Reads::FinalUrl,
             "title" => Reads::Title,
@@ -134,7 +134,7 @@ impl Source {
 }
 
 fn not_here(kind: &str) -> String {
-    format!("`{kind}:` is not an extractor that is allowed here; allowed are {EXTRACTOR_KINDS}")
+    format!("`{kind}:` is not an extractor for this place; expected {EXTRACTOR_KINDS}")
 }
 
 /// Splits `SELECTOR@ATTRIBUTE`. An `@` inside brackets or quotes belongs to the selector.

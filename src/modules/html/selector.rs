@@ -100,7 +100,7 @@ fn unsupported(text: &str, rest: &str) -> String {
         "" => "ends too early".to_owned(),
         _ => format!("is not supported from `{}` on", truncate(rest, 20)),
     };
-    format!("the selector `{text}` {what}; allowed are {ALLOWED}")
+    format!("the selector `{text}` {what}; expected {ALLOWED}")
 }
 
 impl Compound {

@@ -30,7 +30,7 @@ impl Filter {
     pub(super) fn read(name: &str) -> Result<Self, String> {
         Self::from_name(name).ok_or_else(|| {
             let known = Self::ALL.map(Self::as_str).join(", ");
-            format!("`|{name}` is not a filter; allowed are {known}")
+            format!("`|{name}` is not a filter; expected {known}")
         })
     }
 

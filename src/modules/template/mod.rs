@@ -456,12 +456,12 @@ fn variable(name: &str) -> Result<Variable, String> {
         }
         Some((kind @ ("saved" | "config"), rest)) => {
             return Err(format!(
-                "`{rest}` of `{{{kind}.{rest}}}` is not a valid name; allowed are a-z, 0-9 and `_`, at most 40 characters"
+                "`{rest}` of `{{{kind}.{rest}}}` is not a valid name; expected a-z, 0-9 and `_`, at most 40 characters"
             ));
         }
         _ => {
             return Err(format!(
-                "`{{{name}}}` is not a variable; allowed are {VARIABLES}; write a literal brace twice: `{{{{`"
+                "`{{{name}}}` is not a variable; expected {VARIABLES}; write a literal brace twice: `{{{{`"
             ));
         }
     })

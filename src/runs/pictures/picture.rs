@@ -44,7 +44,7 @@ pub(super) static DECODING: Mutex<()> = Mutex::new(());
 /// The reasons for which a picture is not decoded.
 pub(super) const UNKNOWN: &str = "unknown format: expected PNG, JPEG, GIF or WebP";
 pub(super) const ANIMATED: &str = "animated: expected one frame";
-pub(super) const TOO_LARGE: &str = "too many pixels: at most 16 million are allowed, and 16,384 on a side";
+pub(super) const TOO_LARGE: &str = "too many pixels: expected at most 16 million, and 16,384 on a side";
 pub(super) const TOO_SMALL: &str = "too small: expected 8 pixels on each side";
 pub(super) const BROKEN: &str = "damaged or truncated";
 pub(super) const LATE: &str = "not decoded in time";
