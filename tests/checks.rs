@@ -13,7 +13,7 @@ use sightline::modules::keys::OperatorKeys;
 use sightline::modules::module::Module;
 use sightline::modules::outcome::{Evidence, Finding, Outcome, Report};
 use sightline::modules::probe::{
-    CookieJar, LocalFault, MAX_BODY_BYTES, Mark, Phase, ProbeError, Prober, Request, Response,
+    CookieJar, MAX_BODY_BYTES, Mark, Phase, ProbeError, Prober, Request, Response,
 };
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;

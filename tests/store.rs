@@ -271,7 +271,7 @@ fn both_ended() -> Delta {
         http_status,
         elapsed_ms: 345,
         circuit: None,
-        rules: (status == Outcome::Hit).then(|| "3f9a1c07.1".to_owned().try_into().unwrap()),
+        rules: (status == Outcome::Hit).then(|| serde_json::from_value("3f9a1c07.1".into()).unwrap()),
         partial: status == Outcome::Hit,
     };
     Delta {

@@ -14,7 +14,7 @@ use crate::model::run::count;
 use crate::model::search::Search;
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
-use crate::modules::variants::username::of_username;
+use crate::modules::variants::of_username;
 use crate::runs::batches::draft::{Draft, InvalidRow};
 use crate::runs::batches::table::{self, TableError};
 use crate::service::refusal::Refusal;

@@ -14,8 +14,7 @@ use crate::modules::catalog::Catalog;
 use crate::modules::definition::{Contact, Off, Verified};
 use crate::modules::query::{Query, SearchType};
 use crate::modules::variants::person::Person;
-use crate::modules::variants::username::of_username;
-use crate::modules::variants::variant::Variant;
+use crate::modules::variants::{Variant, of_username};
 use crate::runs::health::verdict::ModuleHealth;
 use crate::service::refusal::Refusal;
 

@@ -11,8 +11,8 @@ use super::table::TextFormat;
 use crate::base::text::write_json;
 use crate::config::CatalogConfig;
 use crate::modules::query::{Query, SearchType};
+use crate::modules::variants::of_username;
 use crate::modules::variants::person::Person;
-use crate::modules::variants::username::of_username;
 
 /// List usernames that a person may have chosen, the most frequent forms first
 ///

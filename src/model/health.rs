@@ -7,8 +7,7 @@ use jiff::fmt::serde::timestamp::millisecond::required as millis;
 use serde::{Deserialize, Serialize};
 
 use crate::base::words::words;
-use crate::modules::control_check::{ControlAnswer, Direction};
-use crate::modules::outcome::{OpenCircuit, Outcome};
+use crate::modules::outcome::{ControlAnswer, Direction, OpenCircuit, Outcome};
 
 words! {
     /// What is learned from searches, shared by instances, and can be reset.

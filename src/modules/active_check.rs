@@ -15,16 +15,12 @@ use super::judge::{Verdict, barrier_of, judge_answers};
 use super::module::Module;
 use super::outcome::{Outcome, Pause, Report};
 use super::pattern::Searches;
-use super::probe::{
-    Answered, Contact, CookieJar, LocalFault, Phase, ProbeError, Prober, Request, Response, Trace,
-};
+use super::probe::{Answered, Contact, CookieJar, Phase, ProbeError, Prober, Request, Response, Trace};
 use super::query::Query;
 use super::reason::Reason;
 use super::template::{FillError, Saved, Values};
 use super::terms::{Access, Denial, Terms};
 
-/// The least time that a check waits until it may read its answers, even if its deadline is nearer.
-const LEAST_READING_TIME: Duration = Duration::from_secs(2);
 /// The shortest time for an answer whose lack says something about the host. A part of the shortest learned deadline,
 /// two seconds, has passed when a request begins.
 const FAIR_TIME: Duration = Duration::from_millis(1500);
@@ -277,16 +273,14 @@ impl<'c> ActiveCheck<'c> {
     /// source.
     #[inline(never)]
     fn note_answer(&mut self, probe: usize, response: &Response, is_received: bool) -> Result<(), Stop> {
-        let read = self.reading(|| {
+        let (saved, barrier) = self.reading(|| {
             let (answer, mut saved) = (Answer::new(response), self.saved.clone());
             self.module.entry().probes[probe].save(&answer, self.values(), &mut saved);
             (saved, barrier_of(self.module, probe, &answer, &self.values()))
         });
         if is_received {
-            let is_barrier = matches!(read, Ok((_, Some(_))));
-            self.report.pauses.extend(self.pauses_of(probe, response, is_barrier));
+            self.report.pauses.extend(self.pauses_of(probe, response, barrier.is_some()));
         }
-        let (saved, barrier) = read.map_err(Stop::Unanswered)?;
         self.saved = saved;
         barrier.map_or(Ok(()), |verdict| Err(Stop::Barrier(verdict)))
     }
@@ -308,10 +302,7 @@ impl<'c> ActiveCheck<'c> {
     #[inline(never)]
     fn verdict(&self, answers: &[Option<Arc<Response>>], stop: Option<&Stop>) -> Verdict {
         let failed = |outcome, reason| Verdict::new(outcome, Some(reason), None);
-        let judge = || {
-            let judge = || judge_answers(self.module, &opened(answers), &self.values());
-            self.reading(judge).unwrap_or_else(|error| failed(Outcome::Skipped, error.reason()))
-        };
+        let judge = || self.reading(|| judge_answers(self.module, &opened(answers), &self.values()));
         match stop {
             _ if self.searches.is_out_of_time() => failed(Outcome::Timeout, Reason::TimeoutRules),
             None => judge(),
@@ -347,25 +338,16 @@ impl<'c> ActiveCheck<'c> {
     }
 
     /// Calls `read` with the answers of the source that counts.
-    ///
-    /// # Errors
-    /// Returns an error if too many other checks read their answers until the deadline.
-    pub(super) fn read_source<T>(&self, read: impl FnOnce(&Answers<'_>) -> T) -> Result<T, ProbeError> {
+    pub(super) fn read_source<T>(&self, read: impl FnOnce(&Answers<'_>) -> T) -> T {
         self.reading(|| read(&opened(&self.source.answers)))
     }
 
     /// Calls `read`, which parses answers, when it may, and starts the time limit of its searches. `read` must not wait
     /// for anything.
-    fn reading<T>(&self, read: impl FnOnce() -> T) -> Result<T, ProbeError> {
-        let until = self.terms.deadline.max(Instant::now() + LEAST_READING_TIME);
-        let Some(_permit) = self.checker.permits.acquire(until) else {
-            let why = "the memory for answers is used up";
-            let error = ProbeError::Local(LocalFault::Resources, why.to_owned());
-            self.checker.note_local_fault(&error);
-            return Err(error);
-        };
+    fn reading<T>(&self, read: impl FnOnce() -> T) -> T {
+        let _permit = self.checker.permits.acquire();
         self.searches.allow_until(self.terms.deadline);
-        Ok(read())
+        read()
     }
 
     /// Returns whether a request of the source got no usable answer, or an answer is larger than what is read.

@@ -8,9 +8,10 @@ use super::active_check::ActiveCheck;
 use super::checker::Checker;
 use super::confidence::{Strength, confidence};
 use super::control::{ControlResult, Key, is_about_module};
-use super::control_check::{ControlAnswer, ControlCheck, ControlVerdict, Direction};
 use super::module::Module;
-use super::outcome::{Evidence, Outcome, Pause, Report};
+use super::outcome::{
+    ControlAnswer, ControlCheck, ControlVerdict, Direction, Evidence, Outcome, Pause, Report,
+};
 use super::query::Query;
 use super::reason::Reason;
 use super::terms::{BROWSER_CONTROL_TIME, CONTROL_TIME, ModuleTrial, Terms};
@@ -196,10 +197,8 @@ fn conclude_control(key: &Key, check: ActiveCheck<'_>, report: &mut Report) -> C
     });
     if direction == Direction::MadeUp {
         let asked = check.values().name;
-        match check.read_source(|answers| check.module.entry().page_profile(answers, asked)) {
-            Ok(found) => result.page_profile = found.map(|found| Arc::new(found.without_name(asked))),
-            Err(_) => result = ControlVerdict::NotAsked.into(),
-        }
+        let found = check.read_source(|answers| check.module.entry().page_profile(answers, asked));
+        result.page_profile = found.map(|found| Arc::new(found.without_name(asked)));
     }
     let Evidence { requests, contacts, http_status, matcher, .. } = check.report.evidence;
     report.evidence.requests += requests;
@@ -243,21 +242,14 @@ fn read_findings(check: &mut ActiveCheck<'_>, control_result: Option<&ControlRes
     let control = control_result.map(|result| result.verdict);
     let confidence = confidence(check.source.verdict.strength.unwrap_or(Strength::Status), control);
     let values = check.values();
-    let read = check.read_source(|answers| entry.findings(answers, values, confidence, page_profile));
+    let (findings, is_list_cut) =
+        check.read_source(|answers| entry.findings(answers, values, confidence, page_profile));
     let (is_cut, is_out_of_time) =
         (values.searches.is_cut() || check.is_cut(), values.searches.is_out_of_time());
+    // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
+    let lacks_control = control.is_some_and(|verdict| verdict != ControlVerdict::Passed);
     let report = &mut check.report;
-    match read {
-        Ok((findings, is_list_cut)) => {
-            // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
-            let lacks_control = control.is_some_and(|verdict| verdict != ControlVerdict::Passed);
-            report.findings = findings;
-            report.evidence.partial = is_list_cut || is_cut || (lacks_control && entry.reads_page_profile());
-            report.reason = is_out_of_time.then_some(Reason::TimeoutRules);
-        }
-        Err(error) => {
-            (report.outcome, report.reason) = (Outcome::Skipped, Some(error.reason()));
-            report.evidence.matcher = None;
-        }
-    }
+    report.findings = findings;
+    report.evidence.partial = is_list_cut || is_cut || (lacks_control && entry.reads_page_profile());
+    report.reason = is_out_of_time.then_some(Reason::TimeoutRules);
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use url::Url;
 
-use super::definition::{Entry, LongExtractor, Matcher, Method, Part, Probe, Reads, Scripts, Source, Via};
-use super::mistake::Mistake;
+use super::definition::{
+    Entry, LongExtractor, Matcher, Method, Part, Probe, Reads, Scripts, Source, Via, mistake,
+};
 use super::module::Module;
 use super::pattern::SearchRegex;
 use super::plan::{is_reserved, mark};
@@ -24,7 +25,7 @@ impl Module {
     ///
     /// # Errors
     /// Returns every mistake in the entry, each with its place.
-    pub fn compile(entry: Entry) -> Result<Self, Vec<Mistake>> {
+    pub fn compile(entry: Entry) -> Result<Self, Vec<String>> {
         let module = Self::new(entry);
         let parts = module.entry().parts();
         let mut check = Check { entry: module.entry(), mistakes: Vec::new() };
@@ -45,12 +46,12 @@ impl Module {
 /// The check of an entry. `at` is the path of what is checked, such as `probes[0].url`.
 struct Check<'e> {
     entry: &'e Entry,
-    mistakes: Vec<Mistake>,
+    mistakes: Vec<String>,
 }
 
 impl Check<'_> {
     fn add(&mut self, at: &str, message: &str) {
-        self.mistakes.push(Mistake::new(at, message));
+        self.mistakes.push(mistake(at, message));
     }
 
     fn refuse_if(&mut self, is_wrong: bool, at: &str, message: &str) {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::control_check::ControlVerdict;
 use super::definition::{ConditionKinds, Matcher};
 use super::module::Module;
+use super::outcome::ControlVerdict;
 
 /// The strength of the evidence for a hit, from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

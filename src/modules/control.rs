@@ -6,10 +6,9 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::control_check::{ControlVerdict, Direction};
 use super::extract::page_profile::PageProfile;
 use super::module::Module;
-use super::outcome::Outcome;
+use super::outcome::{ControlVerdict, Direction, Outcome};
 use super::public_suffix::PublicSuffix;
 use super::query::{Query, SearchType};
 use super::reason::Reason;
@@ -176,8 +175,7 @@ fn known(module: &Module) -> Option<Query> {
 /// of such a name at the queried domain, or a random name under the queried public suffix. If an email
 /// module uses only the domain of an address, the domain is made up too.
 pub fn made_up(module: &Module, query: &Query, seed: u64) -> Option<Query> {
-    let mut generator = NameGenerator { module, query, random: Random::new(seed) };
-    generator.in_form(&[LETTERS_THEN_DIGITS, LETTERS, DIGITS]).or_else(|| generator.sampled())
+    NameGenerator { module, query, random: Random::new(seed) }.name(&[LETTERS_THEN_DIGITS, LETTERS, DIGITS])
 }
 
 /// Returns two made-up queries of different forms, as far as the module accepts different forms. A site may
@@ -185,11 +183,7 @@ pub fn made_up(module: &Module, query: &Query, seed: u64) -> Option<Query> {
 pub fn two_made_up(module: &Module, query: &Query, seed: u64) -> Vec<Query> {
     let Some(first) = made_up(module, query, seed) else { return Vec::new() };
     let mut generator = NameGenerator { module, query: &first, random: Random::new(seed ^ 1) };
-    let second = generator
-        .in_form(&[&PARTED[..], &[LETTERS, LETTERS_THEN_DIGITS]].concat())
-        .or_else(|| generator.in_form(&[DIGITS]))
-        .or_else(|| generator.sampled());
-    let second = second.filter(|made| made.normal() != query.normal());
+    let second = generator.name(&OTHERS).filter(|made| made.normal() != query.normal());
     std::iter::once(first.clone()).chain(second).collect()
 }
 
@@ -201,16 +195,15 @@ struct NameGenerator<'a> {
 }
 
 impl NameGenerator<'_> {
-    fn in_form(&mut self, forms: &[Form]) -> Option<Query> {
-        for chars in [13, 11, 9, 15, 19, 8, 7, 6, 24, 30] {
-            for form in forms {
-                let name = Sampled::new(&form(chars))?.text(self.random.next())?;
-                if let Some(made) = self.wrap(&name).and_then(|text| self.fits(&text)) {
-                    return Some(made);
-                }
-            }
-        }
-        None
+    /// Returns a name of one of these forms that the module accepts, or else a text that its own regex matches.
+    fn name(&mut self, forms: &[Form]) -> Option<Query> {
+        let lengths = [13, 11, 9, 15, 19, 8, 7, 6, 24, 30];
+        let mut all = lengths.iter().flat_map(|chars| forms.iter().map(move |form| form(*chars)));
+        let made = all.find_map(|form| {
+            let name = Sampled::new(&form)?.text(self.random.next())?;
+            self.fits(&self.wrap(&name)?)
+        });
+        made.or_else(|| self.sampled())
     }
 
     fn wrap(&self, name: &str) -> Option<String> {
@@ -251,9 +244,15 @@ type Form = fn(usize) -> String;
 const LETTERS_THEN_DIGITS: Form = |chars| format!("[a-hjkmnp-z]{{{}}}[1-9]{{3}}", chars - 3);
 const LETTERS: Form = |chars| format!("[a-hjkmnp-z]{{{chars}}}");
 const DIGITS: Form = |chars| format!("[1-9]{{{chars}}}");
-/// Letters in two parts, with a sign between them.
-const PARTED: [Form; 3] =
-    [|chars| parted(chars, "_"), |chars| parted(chars, "-"), |chars| parted(chars, "[.]")];
+/// Letters in two parts, with a sign between them, before the forms above.
+const OTHERS: [Form; 6] = [
+    |chars| parted(chars, "_"),
+    |chars| parted(chars, "-"),
+    |chars| parted(chars, "[.]"),
+    LETTERS,
+    LETTERS_THEN_DIGITS,
+    DIGITS,
+];
 
 fn parted(chars: usize, sign: &str) -> String {
     LETTERS(chars / 2) + sign + &LETTERS(chars.div_ceil(2) - 1)

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use url::Url;
 
 use super::answer::Answer;
-use super::barrier::{final_target, leads_to_login, names_in_address, segments};
+use super::barrier::{final_target, leads_to_login, segments};
 use super::reason::Reason;
 use super::tables;
 use super::template::Values;
@@ -23,7 +23,7 @@ pub(crate) fn by_address(asked: &Url, answer: &Answer<'_>, values: &Values<'_>) 
     if is_same(asked, &final_target) {
         return None;
     }
-    if leads_to_login(&final_target, asked, &names_in_address(values.query, name)) {
+    if leads_to_login(&final_target, asked, values) {
         return Some(Reason::LoginWall);
     }
     let is_led_home =

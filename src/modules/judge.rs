@@ -73,8 +73,7 @@ pub(super) fn barrier_of(
 ) -> Option<Verdict> {
     let entry = module.entry();
     let asked = entry.probes[probe].address(values);
-    let names = barrier::names_in_address(values.query, values.name);
-    if let Some((outcome, reason)) = barrier::find(module, answer.response, asked.as_ref(), &names) {
+    if let Some((outcome, reason)) = barrier::find(module, answer, asked.as_ref(), values) {
         return Some(Verdict::new(outcome, Some(reason), Some(format!("barrier: {reason}"))));
     }
     let own = |rule: &Matcher| rule.probe.is_none_or(|index| index == probe) && rule.holds(answer, values);

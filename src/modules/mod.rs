@@ -19,7 +19,6 @@
 //! | [`rules_version`] | the version of the rules that led to a conclusion |
 //! | [`confidence`] | the confidence of a hit |
 //! | [`control`] | the control check: a made-up name that the module must miss, and a known account that it must hit |
-//! | [`control_check`] | a control check that was made, as part of the evidence of a check |
 //! | [`terms`] | the deadline of a check, and the hosts that it may contact |
 //! | [`profile_index`] | the account to which the address of a profile belongs |
 //! | [`sample`](mod@sample) | a random text that a regex matches |
@@ -27,8 +26,6 @@
 //! | [`keys`] | the operator's keys for services that need one |
 //! | [`learn`] | rules that are learned from the answers of a site |
 //! | [`shared_hosts`] | hosts that belong to no one person or organization |
-//! | [`mistake`] | the mistakes in an entry |
-//! | [`feed`] | lists that all checks share |
 //! | `answer` | the text, JSON and HTML of a response |
 //! | `barrier` | the global list of barriers |
 //! | `digest` | digests of a body |
@@ -45,9 +42,9 @@
 //! | `template` | templates, with escaping by position |
 //!
 //! # Extending the rule language
-//! - **A condition of rules** needs a field and its test in `definition::rule` (`matcher`, `json` or `css`). The simulated
-//!   web makes answers for it in `sandbox::pages` (`matcher` or `conditions`).
-//! - **A kind of extractor** needs a variant in `definition::source` and code in `extract::source`.
+//! - **A condition of rules** needs a field and its test in `definition` (`matcher`, `json` or `css`). The simulated
+//!   web makes answers for it in `sandbox::pages` (`matcher` or `json`).
+//! - **A kind of extractor** needs a variant in `definition::source` and code in `extract::extractor`.
 //! - **A transform** needs a variant of [`definition::Transform`] and code in `extract::transform`.
 //! - **A barrier** needs a line in `catalog/tables/barriers.json`, and two pages in the tests of `barrier`: one
 //!   with the barrier and one that only resembles it.
@@ -61,18 +58,15 @@ pub mod checker;
 mod compile;
 pub mod confidence;
 pub mod control;
-pub mod control_check;
 pub mod definition;
 pub(crate) mod digest;
 mod extract;
-pub mod feed;
 pub(crate) mod html;
 mod identity;
 pub mod import;
 pub mod judge;
 pub mod keys;
 pub mod learn;
-pub mod mistake;
 pub mod module;
 pub(crate) mod near;
 pub mod outcome;

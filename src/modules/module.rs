@@ -85,8 +85,8 @@ impl Module {
     }
 
     /// Returns the version of the module's rules, with the first source.
-    pub fn rules_version(&self) -> RulesVersion {
-        *self.rules.get_or_init(|| RulesVersion::of(&self.entry))
+    pub fn rules_version(&self) -> &RulesVersion {
+        self.rules.get_or_init(|| RulesVersion::of(&self.entry))
     }
 
     /// Returns the keys that the module's requests use, sorted by name.

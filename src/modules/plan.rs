@@ -8,9 +8,9 @@ use url::form_urlencoded::Serializer;
 
 use super::answer::Answer;
 use super::barrier::BARRIER_REACH;
+use super::checker::MAX_FEED_BYTES;
 use super::definition::{CssRule, JsonBody, Matcher, Method, Probe, Via, kept};
 use super::extract::Reading;
-use super::feed::MAX_FEED_BYTES;
 use super::module::Module;
 use super::probe::{MAX_BODY_BYTES, Mark, OF_THE_CONNECTION, Request, Trace};
 use super::template::{FillError, Saved, Template, Values, Variable};

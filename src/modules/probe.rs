@@ -166,32 +166,10 @@ pub enum ProbeError {
     /// The configured browser failed: there was no session, or the browser, its
     /// driver or its page crashed. One retry makes sense.
     Browser(String),
-    /// This machine failed, which says nothing about the site.
-    Local(LocalFault, String),
+    /// This machine failed, which says nothing about the site: a [local fault](Reason::is_local_fault).
+    Local(Reason, String),
     /// The host answered with a redirect, and the request that followed it failed with this error.
     AfterRedirect(Box<Self>),
-}
-
-/// A fault of this machine, not of the site.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LocalFault {
-    /// The machine lacks file descriptors, memory, threads or ports.
-    Resources,
-    /// The machine has no route to any address of the host.
-    Network,
-    /// No name server answers.
-    Resolver,
-}
-
-impl LocalFault {
-    /// Returns the reason of a check that ends with this fault.
-    pub fn reason(self) -> Reason {
-        match self {
-            Self::Resources => Reason::LocalResources,
-            Self::Network => Reason::NoNetwork,
-            Self::Resolver => Reason::NoResolver,
-        }
-    }
 }
 
 impl ProbeError {
@@ -211,7 +189,7 @@ impl ProbeError {
             Self::Body(_) => Reason::Body,
             Self::Unavailable(_) => Reason::Unavailable,
             Self::Browser(_) => Reason::Browser,
-            Self::Local(fault, _) => fault.reason(),
+            Self::Local(fault, _) => *fault,
             Self::AfterRedirect(error) => error.reason(),
         }
     }

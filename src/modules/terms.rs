@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::control_check::Direction;
-use super::outcome::{OpenCircuit, Outcome};
+use super::outcome::{Direction, OpenCircuit, Outcome};
 use super::reason::Reason;
 
 /// The least time for a control check, even if the check's own deadline is nearer. It is long enough to

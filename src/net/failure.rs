@@ -7,7 +7,8 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use rustix::io::Errno;
 use ureq::Error;
 
-use crate::modules::probe::{LocalFault, Phase, ProbeError};
+use crate::modules::probe::{Phase, ProbeError};
+use crate::modules::reason::Reason;
 
 /// Converts an error of ureq that arose in `phase`.
 pub(super) fn probe_error(error: Error, phase: Phase) -> ProbeError {
@@ -43,10 +44,10 @@ pub(super) fn failed_connection(error: &io::Error, addresses: &[SocketAddr]) -> 
             // Another address may have been reached and have refused the connection.
             if !addresses.iter().any(has_route) =>
         {
-            LocalFault::Network
+            Reason::NoNetwork
         }
         // There is no free local port or, with IPv6, no local address.
-        Some(Errno::ADDRNOTAVAIL) if addresses.iter().all(SocketAddr::is_ipv4) => LocalFault::Resources,
+        Some(Errno::ADDRNOTAVAIL) if addresses.iter().all(SocketAddr::is_ipv4) => Reason::LocalResources,
         _ => return io_error(error, Phase::Connect),
     };
     ProbeError::Local(fault, error.to_string())
@@ -56,7 +57,7 @@ pub(super) fn failed_connection(error: &io::Error, addresses: &[SocketAddr]) -> 
 pub(super) fn out_of_resources(error: &io::Error) -> Option<ProbeError> {
     let is_ours =
         matches!(Errno::from_io_error(error)?, Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS);
-    is_ours.then(|| ProbeError::Local(LocalFault::Resources, error.to_string()))
+    is_ours.then(|| ProbeError::Local(Reason::LocalResources, error.to_string()))
 }
 
 /// Returns whether a read, a write or a connection has timed out.

@@ -12,7 +12,8 @@ use threadpool::ThreadPool;
 
 use super::failure::out_of_resources;
 use crate::base::cache::{Bounds, Cache, Computed};
-use crate::modules::probe::{LocalFault, Phase, ProbeError};
+use crate::modules::probe::{Phase, ProbeError};
+use crate::modules::reason::Reason;
 
 /// The time for which addresses are cached.
 const POSITIVE_TTL: Duration = Duration::from_secs(60);
@@ -127,7 +128,7 @@ impl Shared {
         // If lookups of other names succeed, the name servers of this name have failed.
         let others_answer = self.answered.lock().is_some_and(|answered| answered >= began);
         if is_temporary(&why) && !others_answer {
-            return ProbeError::Local(LocalFault::Resolver, why);
+            return ProbeError::Local(Reason::NoResolver, why);
         }
         ProbeError::Dns(why)
     }

@@ -267,15 +267,15 @@ impl<'a> Side<'a> {
     }
 
     /// Returns the rules by which a module came to its conclusion.
-    fn rules(&self, module: &str) -> Option<RulesVersion> {
-        self.reports.get(module)?.rules
+    fn rules(&self, module: &str) -> Option<&RulesVersion> {
+        self.reports.get(module)?.rules.as_ref()
     }
 
     /// Returns why nobody can say that a result of the other run is missing in this one. It is empty if every module that
     /// found the result there looked for it here and did not find it.
     fn why_no_absence(&self, entry: &Entry, other: &Side<'_>) -> Vec<Undecided> {
         let is_still_found = entry.marks().any(|mark| self.marks.contains(&mark));
-        let other_rules = |module: &str, is_same: fn(RulesVersion, RulesVersion) -> bool| match (
+        let other_rules = |module: &str, is_same: fn(&RulesVersion, &RulesVersion) -> bool| match (
             self.rules(module),
             other.rules(module),
         ) {
@@ -299,7 +299,7 @@ impl<'a> Side<'a> {
     /// Returns why a module may not have read everything that its site has about the query.
     fn why_not_read(&self, module: &str) -> Option<Cause> {
         let Some(report) = self.reports.get(module) else { return Some(Cause::NotAsked) };
-        match (report.status, report.reason, report.rules) {
+        match (report.status, report.reason, &report.rules) {
             _ if self.has_failed => Some(Cause::RunFailed),
             (Outcome::Hit, reason, _) if reason.is_some() || report.partial => Some(Cause::Incomplete),
             (Outcome::Hit, _, None) => Some(Cause::RulesUnknown),

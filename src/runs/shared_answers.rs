@@ -88,7 +88,7 @@ fn without_requests(report: &Report) -> Report {
         http_status: report.evidence.http_status,
         final_host: report.evidence.final_host.clone(),
         matcher: report.evidence.matcher.clone(),
-        rules: report.evidence.rules,
+        rules: report.evidence.rules.clone(),
         partial: report.evidence.partial,
         ..Evidence::default()
     };

@@ -5,9 +5,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`options`](self) | the options: seed, delays, shares of sites that misbehave |
-//! | `world` | the existing names, the behaviour and the delay of each site; names to rely on |
-//! | `answer`, `faults` | answers; challenge pages, login pages and other misbehaviour |
+//! | `world` | the options, the existing names, the behaviour and the delay of each site; names to rely on |
+//! | `answer` | answers; challenge pages, login pages and other misbehaviour |
 //! | `people` | people whose accounts name each other, to try leads, graphs and people |
 //! | `pages/` | answers that make a module hit or miss, made from its own rules and tested with them |
 //! | `portraits` | profile pictures |
@@ -19,8 +18,8 @@
 //! queries have equal results.
 //!
 //! # To add a kind of misbehaviour
-//! Add it to [`SiteBehavior`] and to the default shares in `options.rs`, and its answer to `faults.rs`. For client
-//! developers, add a name to `world.rs`.
+//! Add it to [`SiteBehavior`] and to the default shares in `world.rs`, and its answer to `answer.rs`. For client
+//! developers, add a name there.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -35,17 +34,15 @@ use crate::modules::query::Query;
 
 mod answer;
 mod draw;
-mod faults;
-mod options;
 mod pages;
 mod people;
 mod portraits;
 mod world;
 
-pub use options::{SandboxOptions, SiteBehavior};
 pub use pages::Problem;
+pub use world::{SandboxOptions, SiteBehavior};
 
-use answer::{sent, wait};
+use answer::{reaction, sent, wait};
 use pages::Site;
 use world::Question;
 
@@ -103,7 +100,7 @@ impl Prober for Sandbox {
         let question = Question { entry, query: query.normal(), control, probe };
         let behavior = self.options.behavior(question);
         wait(self.options.delay(question, behavior), deadline)?;
-        if let Some(reaction) = faults::reaction(behavior, request, self.options.dice(entry)) {
+        if let Some(reaction) = reaction(behavior, request, self.options.dice(entry)) {
             return sent(reaction?, request, jar);
         }
         let exists = behavior == SiteBehavior::SaysYes || self.options.exists(question);

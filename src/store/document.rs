@@ -59,8 +59,8 @@ fn flatten(value: &mut Value, levels: usize) {
 /// Encodes module reports, each as an array, which is shorter than an object.
 pub(super) fn encode_reports<'a>(reports: &'a [ModuleReport]) -> Result<String> {
     let shorten = |report: &'a ModuleReport| {
-        let ModuleReport { module, platform, .. } = report;
-        let ModuleReport { status, reason, http_status, elapsed_ms, circuit, rules, partial, .. } = *report;
+        let ModuleReport { module, platform, rules, .. } = report;
+        let ModuleReport { status, reason, http_status, elapsed_ms, circuit, partial, .. } = *report;
         (module, platform, status, reason, http_status, elapsed_ms, circuit, rules, partial)
     };
     encode(&reports.iter().map(shorten).collect::<Vec<_>>())

@@ -11,17 +11,16 @@ fn told(text: &str) -> String {
 fn mistakes_of_files_name_file_and_line() {
     let deep = format!("[{{\"id\": {}{}}}]", "[".repeat(200), "]".repeat(200));
     for (text, want) in [
-        ("", "f.json:1: it is not valid JSON: EOF while parsing a value"),
-        ("{", "f.json: a catalogue file is a JSON array of entries"),
-        ("[\n{},\n{\"id\": }]", "f.json:3: it is not valid JSON: expected value"),
-        ("[] []", "f.json:1: it is not valid JSON: trailing characters"),
-        ("\n[\n1\n2]", "f.json:4: it is not valid JSON: expected `,` or `]`"),
+        ("", "f.json: it is not valid JSON: EOF while parsing a value at line 1 column 0"),
+        ("{", "f.json: it is not valid JSON: EOF while parsing an object at line 1 column 1"),
+        ("[\n{},\n{\"id\": }]", "f.json: it is not valid JSON: expected value at line 3 column 8"),
+        ("[] []", "f.json: it is not valid JSON: trailing characters at line 1 column 4"),
+        ("\n[\n1\n2]", "f.json: it is not valid JSON: expected `,` or `]` at line 4 column 1"),
         ("{}", "f.json: a catalogue file is a JSON array of entries"),
         ("\"x\"", "f.json: a catalogue file is a JSON array of entries"),
-        ("[{\"id\": \"a\",\n \"id\": \"b\"}]", "f.json:2: b: id: duplicate field `id`"),
-        ("[\n7]", "f.json:2: [0]: invalid type: integer `7`, expected an object"),
-        (&deep, "f.json:1: [0]: it is nested too deep; expected at most 127 levels"),
-        ("[{\"rank\": 1e999}]", "f.json:1: [0]: number out of range"),
+        ("[\n7]", "f.json: [0]: invalid type: integer `7`, expected an object"),
+        (&deep, "f.json: it is not valid JSON: recursion limit exceeded at line 1 column 134"),
+        ("[{\"rank\": 1e999}]", "f.json: it is not valid JSON: number out of range at line 1 column 15"),
     ] {
         assert_eq!(told(text), want, "{text}");
     }
@@ -35,40 +34,24 @@ fn a_byte_order_mark_is_accepted() {
 }
 
 #[test]
-fn every_mistake_has_the_line_of_its_field() {
-    let entry = |id: &str, rank: &str, header: &str, regex: &str| {
-        format!(
-            "{{\n    \"id\": \"{id}\", \"platform\": \"A\",\n    \"type\": \"username\",\n    \
-             \"category\": \"c\",\n    \"rank\": {rank},\n    \"probes\": [\n      \
-             {{\"url\": \"https://a.example/{{query}}\",\n       \"headers\": {{\n        \"X.Y\": \"{header}\"}}}}],\n    \
-             \"hit\": [{{\"status\": [200]}},\n      {{\"regex\": \"{regex}\"}}]\n  }}"
-        )
-    };
-    // Texts that cannot be parsed come first, then limits, then what makes no sense.
-    let text = format!(
-        "[\n{},\n{},\n{},\n  {{\"id\": \"d\",\n   \"plattform\": \"B\"}}\n]",
-        entry("a", "0", "x", "("),
-        entry("b", "1", "{no}", "("),
-        entry("c", "1", "x", "("),
-    );
-    let told = told(&text);
-    for (line, what) in [
-        ("f.json:6:", "a: rank:"),
-        ("f.json:22:", "b: probes[0].headers.X.Y:"),
-        ("f.json:36:", "c: hit[1].regex:"),
-        ("f.json:39:", "d: plattform: unknown field `plattform`"),
-    ] {
-        assert!(told.contains(&format!("{line} {what}")), "{line} {what}\n{told}");
-    }
-    assert!(!told.contains("a: hit[1]") && !told.contains("b: hit[1]"), "{told}");
+fn only_the_first_kind_of_mistakes_in_an_entry_is_reported() {
+    let changed = |changes: Value| with(entry(), &changes);
+    // A form that cannot be read comes first, then limits, then what makes no sense.
+    let text = json!([
+        changed(json!({"id": "a", "rank": 0, "hit": [{"regex": "("}]})),
+        changed(json!({"id": "b", "plattform": "B", "rank": 0})),
+    ]);
+    let told = told(&text.to_string());
+    assert!(told.starts_with("f.json: a: rank: ") && told.contains("\nf.json: b: plattform: "), "{told}");
+    assert_eq!(told.lines().count(), 2, "{told}");
 }
 
 #[test]
-fn a_duplicate_id_is_reported_with_both_positions() {
+fn a_duplicate_id_is_reported_with_both_files() {
     let text = format!("[{},\n\n{}]", entry(), entry());
     assert_eq!(
         told(&text),
-        "f.json:3: site: id: f.json:1 already has an entry with this id (Site); ids must be unique over all files"
+        "f.json: site: id: f.json already has an entry with this id (Site); ids must be unique over all files"
     );
     let folder = Folder::new();
     let mut github = entry();
@@ -78,7 +61,7 @@ fn a_duplicate_id_is_reported_with_both_positions() {
     assert_eq!(
         error,
         format!(
-            "{file}:1: github: id: {file}:1 already has an entry with this id (Site); ids must be unique over all files"
+            "{file}: github: id: {file} already has an entry with this id (Site); ids must be unique over all files"
         )
     );
 }
@@ -101,12 +84,6 @@ fn files_that_are_not_text_are_reported() {
 fn the_first_mistakes_are_listed_and_the_others_counted() {
     let entries = format!("[{}]", vec!["{}"; 20_001].join(","));
     assert_eq!(told(&entries), "f.json: it has more than 20000 entries; split it into several files");
-
-    let mut large = entry();
-    large["note"] = json!("x".repeat(300_000));
-    let size = large.to_string().len();
-    let want = format!("f.json:1: [0]: it has {size} bytes; an entry has at most 262144");
-    assert_eq!(told(&json!([large]).to_string()), want);
 
     // Over all files.
     let error = Catalog::from_text("f.json", &format!("[{}]", vec!["5"; 1000].join(","))).unwrap_err();

@@ -28,26 +28,6 @@ fn mistakes_name_file_entry_and_field() {
 }
 
 #[test]
-fn a_repeated_name_is_refused() {
-    for (field, value, at) in [
-        ("probes", r#"[{"url": "URL", "headers": {"a": "b", "a": "c"}}]"#, "probes[0].headers.a"),
-        ("probes", r#"[{"url": "URL", "form": {"a": "b", "a": "c"}}]"#, "probes[0].form.a"),
-        ("probes", r#"[{"url": "URL", "save": {"a": "title:", "a": "title:"}}]"#, "probes[0].save.a"),
-        ("hit", r#"[{"header": {"a": "b", "a": "c"}}]"#, "hit[0].header.a"),
-        (
-            "result",
-            r#"{"type": "account", "metadata": {"a": "const:b", "a": "const:c"}}"#,
-            "result.metadata.a",
-        ),
-    ] {
-        let text = json!([with(entry(), &json!({field: "HERE"}))]).to_string();
-        let text = text.replace("\"HERE\"", &value.replace("URL", "https://site.example/{query}"));
-        let error = Catalog::from_text("f.json", &text).unwrap_err().to_string();
-        assert_eq!(error, format!("f.json:1: site: {at}: `a` is repeated; give it one value"));
-    }
-}
-
-#[test]
 fn exceeded_limits_are_reported() {
     let rules: Vec<Value> = (0..51).map(|n| json!({"words": [format!("no {n}")]})).collect();
     let names: Vec<String> = (0..51).map(|n| format!("name{n}")).collect();
@@ -56,6 +36,9 @@ fn exceeded_limits_are_reported() {
         (json!({"barrier": rules}), "barrier"),
         (json!({"known": names}), "known"),
     ] {
-        assert_eq!(faults(&changes), [format!("f.json: site: {want}: 51 are too many; at most 50")]);
+        assert_eq!(
+            faults(&changes),
+            [format!("f.json: site: {want}: having 51 parts is not allowed here; expected 0 to 50")]
+        );
     }
 }

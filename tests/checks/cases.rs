@@ -1,9 +1,8 @@
 //! Checks as lines of a text: a module, the answers of its sites, and what comes of it. `cases.txt` explains the lines.
 
-use sightline::modules::control_check::Direction;
 use sightline::modules::import::report::NoteKind;
 use sightline::modules::import::take_over;
-use sightline::modules::outcome::OpenCircuit;
+use sightline::modules::outcome::{Direction, OpenCircuit};
 use sightline::modules::terms::ModuleTrial;
 
 use super::*;
@@ -93,9 +92,9 @@ impl Answer {
             "redirect" => ProbeError::Redirect(why),
             "body" => ProbeError::Body(why),
             "unavailable" => ProbeError::Unavailable(why),
-            "resources" => ProbeError::Local(LocalFault::Resources, why),
-            "network" => ProbeError::Local(LocalFault::Network, why),
-            "resolver" => ProbeError::Local(LocalFault::Resolver, why),
+            "resources" => ProbeError::Local(Reason::LocalResources, why),
+            "network" => ProbeError::Local(Reason::NoNetwork, why),
+            "resolver" => ProbeError::Local(Reason::NoResolver, why),
             other => panic!("{other}"),
         };
         Self::of(&part, Err(error))

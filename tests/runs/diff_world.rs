@@ -181,7 +181,7 @@ impl World {
         }
         let digest = format!("{:08x}", number * 256 + usize::from(!module.rules[at].is_old));
         let rules = if is_fallback && is_hit { format!("{digest}.1") } else { digest };
-        report.rules = Some(rules.try_into().unwrap());
+        report.rules = Some(serde_json::from_value(rules.into()).unwrap());
         (report, found)
     }
 

@@ -9,8 +9,7 @@ use serde_json::json;
 use sightline::model::audit::{AuditFilter, Origin};
 use sightline::model::health::{BreakerState, Cause, FailedControl, Learned, Opening};
 use sightline::model::tally::Tally;
-use sightline::modules::control_check::{ControlAnswer, Direction};
-use sightline::modules::outcome::Outcome;
+use sightline::modules::outcome::{ControlAnswer, Direction, Outcome};
 use sightline::store::Store;
 
 use super::{Fixture, at};

@@ -1,20 +1,22 @@
 //! Barriers that are recognized by the address to which a redirect leads.
 
+use regex::Regex;
 use url::Url;
 
 use super::list::LIST;
 use crate::base::encoding::percent_decode_lossy;
 use crate::modules::probe::Response;
-use crate::modules::query::{Query, SearchType};
+use crate::modules::query::SearchType;
 use crate::modules::reason::Reason;
+use crate::modules::template::Values;
 
 /// Returns the barrier at the address of a response or of its redirect. `asked` is the address of the request, if it is
-/// known, and `names` are the forms of the query in it.
-pub(super) fn find(response: &Response, asked: Option<&Url>, names: &[String]) -> Option<Reason> {
+/// known.
+pub(super) fn find(response: &Response, asked: Option<&Url>, values: &Values<'_>) -> Option<Reason> {
     let target = final_target(response);
     let asked = asked.or(is_redirect(response).then_some(&response.final_url));
     let known = asked.map(segments);
-    foreign(&target, asked, names, |url, host, path| {
+    foreign(&target, asked, values, |url, host, path| {
         // The requested address itself has only known segments.
         let known = known.as_deref().map(|known| if asked == Some(url) { &[] } else { known });
         barrier_at(host, path, known)
@@ -47,17 +49,17 @@ fn reason(list: &[(String, Reason)], is_found: impl Fn(&str) -> bool) -> Option<
 }
 
 /// Returns whether a request for `asked` ended at a sign-in page at `target`.
-pub(crate) fn leads_to_login(target: &Url, asked: &Url, names: &[String]) -> bool {
-    foreign(target, Some(asked), names, |_, _, path| is_login(path).then_some(())).is_some()
+pub(crate) fn leads_to_login(target: &Url, asked: &Url, values: &Values<'_>) -> bool {
+    foreign(target, Some(asked), values, |_, _, path| is_login(path).then_some(())).is_some()
 }
 
 /// Returns what `found` finds at `target`, unless it is of the query's own making: a user may be called `consent`, and
-/// a domain `captcha.org`. It does not count if the requested address has it too, or if it is gone without the `names`,
+/// a domain `captcha.org`. It does not count if the requested address has it too, or if it is gone without the query,
 /// except in a page that is to lead back to the requested one.
 fn foreign<T: PartialEq>(
     target: &Url,
     asked: Option<&Url>,
-    names: &[String],
+    values: &Values<'_>,
     found: impl Fn(&Url, &str, &str) -> Option<T>,
 ) -> Option<T> {
     let in_url = |url: &Url| found(url, url.host_str().unwrap_or_default(), &path(url));
@@ -68,8 +70,8 @@ fn foreign<T: PartialEq>(
     if asked.is_some_and(|asked| in_url(asked).as_ref() == Some(&there)) {
         return None;
     }
-    let host = without_names(target.host_str().unwrap_or_default(), names);
-    found(target, &host, &without_names(&path(target), names))
+    let host = without_query(target.host_str().unwrap_or_default(), values);
+    found(target, &host, &without_query(&path(target), values))
 }
 
 /// Returns whether the query string of another page than the requested one has the requested address.
@@ -85,40 +87,23 @@ fn leads_back(target: &Url, asked: &Url) -> bool {
     !is_page && query.to_lowercase().contains(&back)
 }
 
-/// Returns the texts in lower case by which sites may write the query in an address: the query and its parts, with
-/// any or no sign between words.
-pub(crate) fn names_in_address(query: &Query, name: &str) -> Vec<String> {
+/// Returns the text, in lower case, with `~` in place of the query and its parts. Sites may write them with any or no sign
+/// between words. A letter or digit next to one makes it part of another name.
+fn without_query(text: &str, values: &Values<'_>) -> String {
+    let Values { query, name, .. } = *values;
     let label = query.registrable().filter(|_| query.search_type() == SearchType::Domain);
     let label = label.and_then(|domain| domain.split('.').next());
-    let texts = [Some(query.normal()), Some(name), query.local(), query.domain(), query.registrable(), label];
-    let mut names: Vec<String> = Vec::new();
-    for text in texts.into_iter().flatten().map(str::to_lowercase) {
-        let words: Vec<&str> = text.split(['.', '-', '_', ' ', '+', '@']).collect();
-        names.extend(["", "-", "_", ".", "+", " "].map(|sign| words.join(sign)));
-        names.push(text);
-    }
-    names.retain(|name| !name.is_empty());
-    names.sort_by_key(|name| std::cmp::Reverse(name.len()));
-    names.dedup();
-    names
-}
-
-/// Returns the text with `~` in place of each name that has no letter or digit next to it.
-fn without_names(text: &str, names: &[String]) -> String {
-    let is_free = |c: Option<char>| !c.is_some_and(char::is_alphanumeric);
-    let mut rest = text.to_owned();
-    for name in names {
-        let mut at = 0;
-        while let Some(found) = rest[at..].find(name.as_str()) {
-            let (start, end) = (at + found, at + found + name.len());
-            let is_whole = is_free(rest[..start].chars().next_back()) && is_free(rest[end..].chars().next());
-            if is_whole {
-                rest.replace_range(start..end, "~");
-            }
-            at = if is_whole { start + 1 } else { end };
-        }
-    }
-    rest
+    let parts = [Some(query.normal()), Some(name), query.local(), query.domain(), query.registrable(), label];
+    let words = |part: &str| {
+        let part = regex::escape(&part.to_lowercase().replace(['.', '-', '_', ' ', '+', '@'], "\0"));
+        part.replace('\0', "[-_. +@]?")
+    };
+    let parts: Vec<String> = parts.into_iter().flatten().map(words).collect();
+    let pattern = format!(r"(^|[^\p{{L}}\p{{N}}])(?:{})($|[^\p{{L}}\p{{N}}])", parts.join("|"));
+    // Every part is escaped, and a query is short.
+    let Ok(query) = Regex::new(&pattern) else { return text.to_owned() };
+    // Of two in a row, the first takes the sign between them.
+    query.replace_all(&query.replace_all(text, "$1~$2"), "$1~$2").into_owned()
 }
 
 /// Returns the address to which a response redirects, or its own address if it does not redirect.

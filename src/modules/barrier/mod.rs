@@ -12,27 +12,29 @@ use std::time::SystemTime;
 
 use url::Url;
 
+use super::answer::Answer;
 use super::definition::{Contact, Matcher};
 use super::module::Module;
 use super::outcome::Outcome;
 use super::probe::Response;
 use super::reason::Reason;
+use super::template::Values;
 use address::is_login;
-pub(crate) use address::{final_target, leads_to_login, names_in_address, segments};
+pub(crate) use address::{final_target, leads_to_login, segments};
 pub(crate) use list::BARRIER_REACH;
 use list::{LIST, Needs, Pattern, Seen};
 
 /// Returns the outcome and the reason for a response that is a barrier: a page that a site shows instead of the requested
 /// one. Barriers that modules define are not included.
 ///
-/// `asked` is the address of the request, if it is known, and `names` are the [forms](names_in_address) of the query in
-/// addresses.
+/// `asked` is the address of the request, if it is known.
 pub(crate) fn find(
     module: &Module,
-    response: &Response,
+    answer: &Answer<'_>,
     asked: Option<&Url>,
-    names: &[String],
+    values: &Values<'_>,
 ) -> Option<(Outcome, Reason)> {
+    let response = answer.response;
     // The home page of the queried domain may be a sign-in page.
     let is_own_page = || module.entry().contact == Contact::TargetWeb;
     let is_told = || is_about_logins(module) || judges_redirects(module);
@@ -41,15 +43,17 @@ pub(crate) fn find(
     let knows_logins = || is_own_page() || is_about_logins(module) || is_landed();
     let (words, kind) = (Seen::look(&response.body), Kind::of(response));
     let found = LIST.patterns.iter().find(|pattern| {
-        holds(pattern, response, kind, &words) && !(pattern.needs == Needs::LoginPage && knows_logins())
+        holds(pattern, answer, kind, &words) && !(pattern.needs == Needs::LoginPage && knows_logins())
     });
     let outcome = |pattern: &Pattern| if pattern.limit { Outcome::RateLimited } else { Outcome::Blocked };
     found.map(|pattern| (outcome(pattern), pattern.reason)).or_else(|| {
-        let reason = address::find(response, asked, names)?;
+        let reason = address::find(response, asked, values)?;
         (reason != Reason::LoginWall || !is_told()).then_some((Outcome::Blocked, reason))
     })
 }
 
+/// The number of bytes of text, without white space, below which a page contains little text.
+const LITTLE: usize = 2_000;
 /// The maximum size in bytes of a body that contains only a short message.
 const BARE_BYTES: usize = 300;
 
@@ -81,7 +85,8 @@ impl Kind {
     }
 }
 
-fn holds(pattern: &Pattern, response: &Response, kind: Kind, words: &Seen) -> bool {
+fn holds(pattern: &Pattern, answer: &Answer<'_>, kind: Kind, words: &Seen) -> bool {
+    let response = answer.response;
     let status = response.status;
     let fits = match pattern.needs {
         Needs::Any => true,
@@ -106,7 +111,13 @@ fn holds(pattern: &Pattern, response: &Response, kind: Kind, words: &Seen) -> bo
             .iter()
             .all(|one| one.is_empty() || one.iter().any(|word| words.has(word)))
         && !pattern.none.iter().any(|word| words.has(word))
-        && (!pattern.short || list::is_little(&response.body))
+        && (!pattern.short || is_short(answer))
+}
+
+/// Returns whether a page contains little visible text. A large body is never a barrier.
+fn is_short(answer: &Answer<'_>) -> bool {
+    let text = || answer.visible_text().bytes().filter(|byte| !byte.is_ascii_whitespace());
+    answer.response.body.len() <= BARRIER_REACH && text().take(LITTLE).count() < LITTLE
 }
 
 /// Returns whether a module sends requests to a sign-in page, which is then not a barrier.

@@ -77,12 +77,6 @@ impl ChoiceError {
         self.names.extend(other.names);
         self
     }
-
-    /// Adds the names that were probably meant.
-    fn suggest<'k, I: Iterator<Item = &'k str>>(mut self, known: impl Fn() -> I) -> Self {
-        self.message.push_str(&did_you_mean(&self.names, known));
-        self
-    }
 }
 
 impl Catalog {
@@ -93,11 +87,7 @@ impl Catalog {
     /// Returns an error if a name is unknown, if this search cannot use a named module, or if no module is
     /// left.
     pub fn choose(&self, switches: &Selection, choice: &Choice) -> Result<Vec<Arc<Module>>, ChoiceError> {
-        let wrong = self.wrong_modules(switches, &choice.modules).into_iter();
-        let wrong = wrong
-            .chain(self.wrong_exclusions(&choice.exclude_modules))
-            .chain(self.wrong_categories(switches, &choice.categories));
-        if let Some(error) = wrong.reduce(ChoiceError::join) {
+        if let Some(error) = self.wrong_names(switches, choice).into_iter().reduce(ChoiceError::join) {
             return Err(error);
         }
         let chosen = self.chosen(switches, choice);
@@ -133,45 +123,54 @@ impl Catalog {
         chosen
     }
 
-    fn wrong_modules(&self, switches: &Selection, ids: &[String]) -> Vec<ChoiceError> {
+    /// Returns an error for each kind of names that are wrong.
+    fn wrong_names(&self, switches: &Selection, choice: &Choice) -> Vec<ChoiceError> {
         let kind = switches.search_type;
-        let of_type = || self.modules().iter().filter(|it| it.search_type() == kind).map(|it| &**it.id());
-        let unknown = refusal("modules", "unknown modules", ids, |id| self.get(id).is_none(), IDS);
+        let ids = |of: Option<SearchType>| {
+            let modules = self.modules().iter();
+            let modules = modules.filter(|module| of.is_none_or(|of| module.search_type() == of));
+            modules.map(|module| &**module.id()).collect::<Vec<&str>>()
+        };
+        let categories: Vec<&str> = self.categories(kind).into_iter().collect();
+        let why_not = |id: &str| match self.get(id) {
+            None => 1,
+            Some(module) if module.search_type() != kind => 2,
+            Some(module) if !module.entry().enabled => 3,
+            Some(module) if module.entry().discovery && !switches.discovery => 4,
+            Some(module) if module.is_premium() && !switches.premium => 5,
+            Some(_) => 0,
+        };
+        let sign_in = "modules that touch no sign-in page, unless the operator allows them (--discovery)";
+        let browser = "modules that need no browser, or a premium search";
         let of_others = format!("no {kind} modules");
-        let reasons: [Reason<'_>; 4] = [
-            (&of_others, IDS, &|module| module.search_type() != kind),
-            ("modules that are disabled in the catalogue", IDS, &|module| !module.entry().enabled),
-            (
-                "modules that touch a sign-in page",
-                "modules that touch no sign-in page, unless the operator allows them (--discovery)",
-                &|module| module.entry().discovery && !switches.discovery,
-            ),
-            ("modules of premium searches", "modules that need no browser, or a premium search", &|module| {
-                module.is_premium() && !switches.premium
-            }),
+        let reasons: [(&str, &str, Vec<&str>); 5] = [
+            ("unknown modules", IDS, ids(Some(kind))),
+            (&of_others, IDS, Vec::new()),
+            ("modules that are disabled in the catalogue", IDS, Vec::new()),
+            ("modules that touch a sign-in page", sign_in, Vec::new()),
+            ("modules of premium searches", browser, Vec::new()),
         ];
-        let why_not = |module: &Arc<Module>| reasons.iter().position(|(.., is_wrong)| is_wrong(module));
-        let others = reasons.iter().enumerate().filter_map(|(index, (message, allowed, _))| {
-            let is_wrong = |id: &str| self.get(id).and_then(why_not) == Some(index);
-            refusal("modules", message, ids, is_wrong, allowed)
+        let of_modules = reasons.iter().enumerate().map(|(index, (message, allowed, known))| {
+            refusal("modules", message, &choice.modules, |id| why_not(id) == index + 1, allowed, known)
         });
-        unknown.map(|error| error.suggest(of_type)).into_iter().chain(others).collect()
-    }
-
-    fn wrong_exclusions(&self, ids: &[String]) -> Option<ChoiceError> {
-        refusal("exclude_modules", "unknown modules", ids, |id| self.get(id).is_none(), IDS)
-            .map(|error| error.suggest(|| self.modules().iter().map(|it| &**it.id())))
-    }
-
-    fn wrong_categories(&self, switches: &Selection, categories: &[String]) -> Option<ChoiceError> {
-        if categories.is_empty() {
-            return None;
-        }
-        let known = self.categories(switches.search_type);
-        let allowed = known.iter().copied().collect::<Vec<_>>().join(", ");
-        let message = format!("unknown categories of {} modules", switches.search_type);
-        refusal("categories", &message, categories, |name| !known.contains(name), &allowed)
-            .map(|error| error.suggest(|| known.iter().copied()))
+        let is_unknown = |id: &str| self.get(id).is_none();
+        let excluded = refusal(
+            "exclude_modules",
+            "unknown modules",
+            &choice.exclude_modules,
+            is_unknown,
+            IDS,
+            &ids(None),
+        );
+        let of_categories = refusal(
+            "categories",
+            &format!("unknown categories of {kind} modules"),
+            &choice.categories,
+            |name| !categories.contains(&name),
+            &categories.join(", "),
+            &categories,
+        );
+        of_modules.chain([excluded, of_categories]).flatten().collect()
     }
 
     /// Returns the error for a choice that leaves no module. It names the switch that would leave some, if
@@ -203,18 +202,16 @@ impl Catalog {
     }
 }
 
-/// Why a search cannot use a module: the message, what is allowed, and whether it holds.
-type Reason<'r> = (&'r str, &'r str, &'r dyn Fn(&Module) -> bool);
-
 const IDS: &str = "ids of modules of this type, as GET /v1/modules and `sightline catalog list` show them";
 
-/// Returns the error about the wrong names, if there are any.
+/// Returns the error about the wrong names, if there are any, with those of the `known` ones that were probably meant.
 fn refusal(
     field: &'static str,
     message: &str,
     names: &[String],
     is_wrong: impl Fn(&str) -> bool,
     allowed: &str,
+    known: &[&str],
 ) -> Option<ChoiceError> {
     let wrong: BTreeSet<&str> = names.iter().map(String::as_str).filter(|name| is_wrong(name)).collect();
     if wrong.is_empty() {
@@ -225,7 +222,8 @@ fn refusal(
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let message = format!("{field}: {message}: {}{more}", shown.join(", "));
+    let meant = did_you_mean(&shown, || known.iter().copied());
+    let message = format!("{field}: {message}: {}{more}{meant}", shown.join(", "));
     Some(ChoiceError { field, message, names: shown, allowed: allowed.to_owned() })
 }
 

@@ -6,8 +6,7 @@
 
 use serde_json::Value;
 
-use super::error::CatalogError;
-use super::read;
+use super::read::{self, CatalogError};
 use crate::modules::definition::Entry;
 
 /// A line has fewer characters, and one of them is for a comma.
@@ -20,8 +19,7 @@ const INDENT: usize = 2;
 /// Returns the mistakes in the form of the file. Rules are not checked for their meaning here.
 pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
     let mut faults = CatalogError::default();
-    let entries = read::entries(file, text, &mut faults);
-    let entries = entries.into_iter().map(|placed| placed.entry).collect();
+    let entries = read::entries(file, text, &mut faults).into_iter().map(|(_, entry)| entry).collect();
     let text = write(entries).unwrap_or_else(|error| {
         faults.push(format!("{file}: {error}"));
         String::new()

@@ -7,13 +7,11 @@ use std::sync::{Arc, OnceLock};
 use url::Url;
 
 use super::builtin;
-use super::error::CatalogError;
 use super::feed::{Feed, FeedReport};
-use super::read::{self, Placed};
-use crate::modules::definition::{Entry, Method};
+use super::read::{self, CatalogError};
+use crate::modules::definition::{Entry, Method, mistake};
 use crate::modules::import::report::ListReport;
 use crate::modules::import::{self, Imported, slug};
-use crate::modules::mistake::Mistake;
 use crate::modules::module::Module;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::public_suffix::suffix_with_label;
@@ -77,7 +75,7 @@ impl Catalog {
         if let Some(feed) = feed {
             loading.add("catalogue feed", &feed.entries);
             // Files may replace the modules.
-            loading.places.clear();
+            loading.files.clear();
             loading.catalog.feed.in_use = Some(feed.version);
         }
         let mut lists = Vec::new();
@@ -221,14 +219,14 @@ fn rank(module: &Module) -> u32 {
 #[derive(Default)]
 struct Loading {
     catalog: Catalog,
-    /// The file and the line of each module of a file as `FILE:LINE`, by id. Files may replace any other module.
-    places: HashMap<String, String>,
+    /// The file of each module of a file, by id. Files may replace any other module.
+    files: HashMap<String, String>,
     faults: CatalogError,
 }
 
 impl Loading {
     /// Adds the entries of a built-in file, in which the tests find no mistake. This is faster than [`Loading::add`],
-    /// which notes where each part of an entry stands and checks it.
+    /// which checks each part of an entry.
     fn add_builtin(&mut self, file: &str, text: &str) {
         match serde_json::from_str::<Vec<Entry>>(text) {
             Ok(entries) => entries.into_iter().for_each(|entry| self.catalog.put(Module::new(entry))),
@@ -237,24 +235,24 @@ impl Loading {
     }
 
     fn add(&mut self, file: &str, text: &str) {
-        for Placed { name, entry, place } in read::entries(file, text, &mut self.faults) {
+        for (name, entry) in read::entries(file, text, &mut self.faults) {
             let id = entry.id.clone();
-            if let (Some(at), Some(known)) = (self.places.get(&id), self.catalog.get(&id)) {
-                let platform = text::truncate(known.platform(), 80);
-                let message = format!(
-                    "{at} already has an entry with this id ({platform}); ids must be unique over all files"
-                );
-                self.faults.push(place.fault(&id, &Mistake::new("id", &message)));
-                continue;
-            }
-            match Module::compile(entry) {
+            let module = match self.files.get(&id).zip(self.catalog.get(&id)) {
+                None => Module::compile(entry),
+                Some((other, known)) => {
+                    let platform = text::truncate(known.platform(), 80);
+                    let message = format!(
+                        "{other} already has an entry with this id ({platform}); ids must be unique over all files"
+                    );
+                    Err(vec![mistake("id", &message)])
+                }
+            };
+            match module {
                 Ok(module) => {
-                    self.places.insert(id, format!("{}:{}", place.file, place.line));
+                    self.files.insert(id, file.to_owned());
                     self.catalog.put(module);
                 }
-                Err(mistakes) => {
-                    mistakes.iter().for_each(|mistake| self.faults.push(place.fault(&name, mistake)));
-                }
+                Err(mistakes) => self.faults.add(file, &name, &mistakes),
             }
         }
     }

@@ -9,16 +9,14 @@
 
 mod builtin;
 mod choice;
-mod error;
 mod feed;
 pub mod format;
 mod load;
 mod read;
 
 pub use choice::{Choice, ChoiceError, MAX_NAMES};
-pub use error::CatalogError;
 pub use feed::{Feed, FeedReport, FeedVersion};
 pub use load::{Catalog, Selection};
-pub use read::{MAX_FILE_BYTES, decode, file as read_file};
+pub use read::{CatalogError, MAX_FILE_BYTES, decode, file as read_file};
 
 pub use super::definition::json_schema;

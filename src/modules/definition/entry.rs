@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
-use super::limits::{
-    DATE, DATE_ALLOWED, DOMAIN, DOMAIN_ALLOWED, MAX_LISTED, MAX_PROBES, WORD, WORD_ALLOWED, yes,
-};
+use super::matcher::Matcher;
 use super::probe::Probe;
 use super::result::{Extractor, ListResult, MainResult};
-use super::rule::Matcher;
+use super::text::{
+    DATE, DATE_ALLOWED, DOMAIN, DOMAIN_ALLOWED, MAX_LISTED, MAX_PROBES, WORD, WORD_ALLOWED, yes,
+};
 use crate::base::words::words;
 use crate::modules::query::SearchType;
 use crate::modules::template::{self, Template};

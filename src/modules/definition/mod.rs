@@ -106,27 +106,32 @@
 //!   `avatar_url` from the page's Open Graph data, JSON-LD, title and description, unless the entry sets
 //!   them. Values that the page of a made-up name has too are left out.
 
+mod css;
 mod entry;
 mod field;
-mod limits;
+mod json;
+mod matcher;
 mod part;
 mod probe;
 mod read;
 mod result;
-mod rule;
 mod source;
 pub mod text;
 
+pub use css::{CssCondition, CssRule};
 pub use entry::{Contact, Entry, Off, Scripts, Verified, VerifiedBy};
 pub use field::{Field, FieldType, METADATA, field_type};
-pub use limits::MAX_PROBES;
+pub(crate) use json::as_text;
+pub use json::{JsonRule, JsonType};
+pub(crate) use matcher::ConditionKinds;
+pub use matcher::{Matcher, StatusClass, StatusRule};
 pub(crate) use part::Part;
 pub use probe::{FeedEntry, JsonBody, Method, Probe, Via};
 pub(crate) use probe::{kept, with_texts};
 pub use read::json_schema;
+pub(crate) use read::mistake;
 pub(crate) use result::MAX_VALUES;
 pub use result::{Extractor, ListResult, LongExtractor, MainResult, ResultType, Transform};
-pub(crate) use rule::{ConditionKinds, as_text};
-pub use rule::{CssCondition, CssRule, JsonRule, JsonType, Matcher, StatusClass, StatusRule};
 pub(crate) use source::Reads;
 pub use source::Source;
+pub use text::MAX_PROBES;

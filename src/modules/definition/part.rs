@@ -7,8 +7,8 @@ use super::entry::Entry;
 use super::probe::JsonBody;
 use super::read::places;
 use super::source::{Reads, Source};
-use crate::modules::pattern::{Pattern, SearchRegex};
-use crate::modules::template::{Template, Variable};
+use crate::modules::pattern::SearchRegex;
+use crate::modules::template::{Pattern, Template, Variable};
 
 /// A value in an entry.
 pub(crate) struct Part {

@@ -6,9 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::limits::{NAME, NAME_ALLOWED};
 use super::result::Extractor;
-use super::text::unique;
+use super::text::{NAME, NAME_ALLOWED};
 use crate::base::words::words;
 use crate::modules::template::{self, FillError, Kind, Template, Values};
 
@@ -71,14 +70,14 @@ pub struct Probe {
     #[serde(default)]
     pub via: Via,
     /// Header names, each with a template. `User-Agent` replaces the service's own.
-    #[serde(default, deserialize_with = "unique")]
+    #[serde(default)]
     #[schemars(extend("propertyNames" = {
         "pattern": "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
         "errorMessage": "expected ASCII letters, digits and `-`"
     }))]
     pub headers: BTreeMap<String, Template>,
     /// The names of form fields, each with its value (a template), sent as `application/x-www-form-urlencoded`.
-    #[serde(default, deserialize_with = "unique")]
+    #[serde(default)]
     #[schemars(extend("propertyNames" = {
         "pattern": "^[^{}]*$",
         "errorMessage": "a name is sent as it is: use all characters but `{` and `}`"
@@ -91,7 +90,7 @@ pub struct Probe {
     #[serde(default)]
     pub follow: bool,
     /// Names, each with an extractor that reads from the answer. Later probes use the value as `{saved.NAME}`.
-    #[serde(default, deserialize_with = "unique")]
+    #[serde(default)]
     #[schemars(extend("propertyNames" = {"pattern": NAME, "errorMessage": NAME_ALLOWED}))]
     pub save: BTreeMap<String, Extractor>,
     /// Whether the probe is sent only if the rules reached no conclusion from the answers so far (a fallback source).

@@ -2,41 +2,33 @@
 //! catalogue file, which is derived from the same types: lengths, ranges, patterns and numbers of elements.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use parking_lot::Mutex;
 use regex::Regex;
-use schemars::Schema;
 use schemars::generate::SchemaSettings;
-use schemars::transform::{RecursiveTransform, Transform as _};
 use serde::ser::Error as _;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::entry::Entry;
-use crate::modules::mistake::Mistake;
 use crate::modules::text::truncate;
 
 /// The most characters of the written text that a message repeats.
 const SHOWN_CHARS: usize = 60;
 
 impl Entry {
-    /// Reads an entry. `value` is its text, read as JSON.
+    /// Reads an entry.
     ///
     /// # Errors
     /// Returns the first mistake in the form of the entry, or else every value outside its limits.
-    pub(crate) fn read(text: &str, value: &Value) -> Result<Self, Vec<Mistake>> {
-        let reader = &mut serde_json::Deserializer::from_str(text);
-        let entry = serde_path_to_error::deserialize(reader).map_err(|error| {
-            let (mut path, message) = (error.path().to_string(), error.inner().to_string());
-            let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(it, _)| it);
-            if message.starts_with("duplicate field") || message.contains("is repeated") {
-                // The reader noticed it in the object.
-                path = format!("{path}.{}", message.split('`').nth(1).unwrap_or_default());
-            }
-            vec![Mistake::new(path.trim_start_matches('.'), message)]
+    pub(crate) fn read(value: &Value) -> Result<Self, Vec<String>> {
+        let entry = serde_path_to_error::deserialize(value).map_err(|error| {
+            let path = error.path().to_string();
+            vec![mistake(path.trim_start_matches('.'), &error.inner().to_string())]
         })?;
-        let mistakes: Vec<Mistake> = places(value).iter().filter_map(Place::mistake).collect();
+        let mistakes: Vec<String> = places(value).iter().filter_map(Place::mistake).collect();
         if mistakes.is_empty() { Ok(entry) } else { Err(mistakes) }
     }
 }
@@ -55,53 +47,16 @@ pub fn json_schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     let mut schema = generator.into_root_schema_for::<Vec<Entry>>();
     schema.insert("title".to_owned(), "Sightline catalogue file".into());
-    RecursiveTransform(without_null).transform(&mut schema);
     schema.to_value()
-}
-
-/// Removes null from the schema of an `Option`, because an optional field is left out, not written as null.
-fn without_null(schema: &mut Schema) {
-    let Some(keywords) = schema.as_object_mut() else { return };
-    keywords.retain(|name, value| name != "default" || !value.is_null());
-    if let Some(Value::Array(types)) = keywords.get_mut("type") {
-        types.retain(|it| it != "null");
-        if let [only] = types.as_slice() {
-            keywords["type"] = only.clone();
-        }
-    }
-    if let Some(Value::Array(words)) = keywords.get_mut("enum") {
-        words.retain(|word| !word.is_null());
-    }
-    if let Some(Value::Array(branches)) = keywords.get_mut("anyOf") {
-        branches.retain(|branch| branch["type"] != "null");
-        if let [Value::Object(only)] = branches.as_mut_slice() {
-            let only = std::mem::take(only);
-            keywords.remove("anyOf");
-            only.into_iter().for_each(|(name, value)| {
-                keywords.entry(name).or_insert(value);
-            });
-        }
-    }
 }
 
 static SCHEMA: LazyLock<Value> = LazyLock::new(json_schema);
 
-/// The regexes in the schema.
-static PATTERNS: LazyLock<HashMap<&str, Regex>> = LazyLock::new(|| {
-    let mut found = HashMap::new();
-    add_patterns(&SCHEMA, &mut found);
-    found
-});
-
-fn add_patterns(schema: &'static Value, found: &mut HashMap<&str, Regex>) {
-    if let Some(pattern) = schema["pattern"].as_str() {
-        found.insert(pattern, Regex::new(pattern).expect("a pattern of the schema is valid"));
-    }
-    match schema {
-        Value::Array(parts) => parts.iter().for_each(|part| add_patterns(part, found)),
-        Value::Object(keywords) => keywords.values().for_each(|part| add_patterns(part, found)),
-        _ => {}
-    }
+/// Returns whether a text matches a regex of the schema. Each regex is compiled once.
+fn matches(pattern: &'static str, text: &str) -> bool {
+    static KNOWN: Mutex<BTreeMap<&str, Regex>> = Mutex::new(BTreeMap::new());
+    let compiled = || Regex::new(pattern).expect("a pattern of the schema is valid");
+    KNOWN.lock().entry(pattern).or_insert_with(compiled).is_match(text)
 }
 
 /// Returns the schema of a value, following a reference, and of several branches the one for its type. It is not an object
@@ -181,53 +136,49 @@ fn add_places<'v>(schema: &'static Value, at: String, value: &'v Value, found: &
 }
 
 impl Place<'_> {
-    /// Returns the mistake if the value is outside its limits.
-    fn mistake(&self) -> Option<Mistake> {
-        let (what, allowed) = self.fault()?;
-        let own = self.schema["errorMessage"].as_str().filter(|_| !self.value.is_null());
-        Some(Mistake::new(&self.at, &format!("{what}; {}", own.unwrap_or(&allowed))))
-    }
-
-    /// Returns what is wrong with the value, apart from its parts, and what is allowed.
-    fn fault(&self) -> Option<(String, String)> {
+    /// Returns the mistake if the value, apart from its parts, is outside its limits.
+    fn mistake(&self) -> Option<String> {
         let limit = |names: &[&str]| names.iter().find_map(|name| self.schema[*name].as_u64());
         let least = limit(&["minimum", "minLength", "minItems", "minProperties"]).unwrap_or_default();
         let most = limit(&["maximum", "maxLength", "maxItems"]).unwrap_or(u64::MAX);
-        let is_allowed = |size: u64| (least..=most).contains(&size);
-        let counted = |count: usize| match count as u64 {
-            count if is_allowed(count) => None,
-            0 => Some(("it is empty".to_owned(), format!("at least {least} is required"))),
-            count if count < least => {
-                Some((format!("{count} is too few"), format!("at least {least} is required")))
-            }
-            count => Some((format!("{count} are too many"), format!("at most {most}"))),
-        };
-        match &*self.value {
-            Value::Array(elements) => counted(elements.len()),
-            Value::Object(members) => counted(members.len()),
-            // Serde takes null for an optional field that is not set.
-            Value::Null if self.schema["type"].is_string() || self.schema["anyOf"].is_array() => {
-                Some(("null is not allowed here".to_owned(), "leave it out".to_owned()))
-            }
+        let parts = |count: usize| (format!("having {count} parts"), count as u64);
+        let (what, size) = match &*self.value {
+            Value::Array(elements) => parts(elements.len()),
+            Value::Object(members) => parts(members.len()),
             Value::String(text) => {
-                let pattern = self.schema["pattern"].as_str().and_then(|pattern| PATTERNS.get(pattern));
-                let (what, allowed) = match text.as_str() {
-                    _ if pattern.is_none_or(|it| it.is_match(text))
-                        && is_allowed(text.chars().count() as u64) =>
-                    {
-                        return None;
-                    }
-                    "" => ("an empty text".to_owned(), "write something, or leave it out"),
-                    _ => (format!("`{}`", truncate(text, SHOWN_CHARS)), "it does not match the schema"),
-                };
-                Some((format!("{what} is not allowed here"), allowed.to_owned()))
+                (format!("`{}`", truncate(text, SHOWN_CHARS)), text.chars().count() as u64)
             }
-            Value::Number(number) if self.schema["type"] == "integer" => {
-                let allowed = || format!("write a whole number from {least} to {most}");
-                let is_right = number.as_u64().is_some_and(is_allowed);
-                (!is_right).then(|| (format!("{number} is not allowed here"), allowed()))
+            Value::Number(number) if self.schema["minimum"].is_u64() => {
+                (number.to_string(), number.as_u64()?)
             }
-            _ => None,
+            _ => return None,
+        };
+        let pattern = self.schema["pattern"].as_str().zip(self.value.as_str());
+        let fits = pattern.is_none_or(|(pattern, text)| matches(pattern, text));
+        if fits && (least..=most).contains(&size) {
+            return None;
         }
+        let allowed = match self.schema["errorMessage"].as_str() {
+            Some(own) => own.to_owned(),
+            None if self.value.is_string() => "write something, or leave it out".to_owned(),
+            None if most == u64::MAX => format!("expected at least {least}"),
+            None => format!("expected {least} to {most}"),
+        };
+        Some(mistake(&self.at, &format!("{what} is not allowed here; {allowed}")))
+    }
+}
+
+/// The most characters of a place, and of a message.
+const MAX_PATH_CHARS: usize = 200;
+const MAX_MESSAGE_CHARS: usize = 1000;
+
+/// Returns the text about a mistake in an entry: its place, such as `probes[0].url`, what is wrong and what is allowed. The
+/// place is empty for the entry as a whole.
+pub(crate) fn mistake(path: &str, message: &str) -> String {
+    let message = truncate(message, MAX_MESSAGE_CHARS);
+    if path.is_empty() {
+        message.into_owned()
+    } else {
+        format!("{}: {message}", truncate(path, MAX_PATH_CHARS))
     }
 }

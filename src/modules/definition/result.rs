@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::limits::{NAME, NAME_ALLOWED};
-use super::rule::JsonRule;
+use super::json::JsonRule;
 use super::source::{EXTRACTOR_KINDS, Source};
-use super::text::{Short, ShortOrLong, unique};
+use super::text::{NAME, NAME_ALLOWED, Short, ShortOrLong};
 use crate::base::words::words;
-use crate::modules::pattern::{Pattern, SearchRegex};
-use crate::modules::template::Template;
+use crate::modules::pattern::SearchRegex;
+use crate::modules::template::{Pattern, Template};
 
 /// The most values of an extractor or a list.
 pub(crate) const MAX_VALUES: usize = 1_000;
@@ -143,7 +142,7 @@ pub struct MainResult {
     pub value: Option<Extractor>,
     /// Metadata names, each with its extractor. A name without a value is
     /// left out. `profile_url` is added from `profile`.
-    #[serde(default, deserialize_with = "unique")]
+    #[serde(default)]
     #[schemars(extend("propertyNames" = {"pattern": NAME, "errorMessage": NAME_ALLOWED}))]
     pub metadata: BTreeMap<String, Extractor>,
 }
@@ -171,7 +170,7 @@ pub struct ListResult {
     /// A regex (a template for regexes) that must be found in a value for it to be kept.
     pub keep: Option<Pattern>,
     /// Metadata names, each with its extractor, relative to the element.
-    #[serde(default, deserialize_with = "unique")]
+    #[serde(default)]
     #[schemars(extend("propertyNames" = {"pattern": NAME, "errorMessage": NAME_ALLOWED}))]
     pub metadata: BTreeMap<String, Extractor>,
     /// The most results of the list (default 100, at most 1,000).

@@ -3,9 +3,8 @@
 use super::text::entry_text;
 use crate::modules::digest::Algorithm;
 use crate::modules::html::Selector;
-use crate::modules::pattern::Pattern;
 use crate::modules::pointer::Pointer;
-use crate::modules::template::{Kind, Template};
+use crate::modules::template::{Kind, Pattern, Template};
 
 /// The kinds of extractors, as messages list them.
 pub(crate) const EXTRACTOR_KINDS: &str = "json, css, meta, jsonld, script, regex, header, cookie, final_url, title, template, const, count, body_hash, lines, json_lines; in `results` also value, key, group";

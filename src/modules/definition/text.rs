@@ -2,7 +2,6 @@
 //! written as that text.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -11,6 +10,29 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::{Serialize, Serializer};
+
+/// The most rules, results and known names in each list.
+pub(super) const MAX_LISTED: usize = 50;
+/// The most probes of a module.
+pub const MAX_PROBES: usize = 4;
+
+/// The pattern of a category or a tag, followed by its message.
+pub(super) const WORD: &str = "^[a-z0-9_ -]{1,64}$";
+pub(super) const WORD_ALLOWED: &str = "expected a-z, 0-9, `_`, `-` and spaces, at most 64 characters";
+/// The pattern of a metadata name or a saved name, followed by its message.
+pub(super) const NAME: &str = "^[a-z0-9_]{1,40}$";
+pub(super) const NAME_ALLOWED: &str = "expected a-z, 0-9 and `_`, at most 40 characters";
+/// The pattern of an email domain, followed by its message.
+pub(super) const DOMAIN: &str = r"^[a-z0-9.-]*\.[a-z0-9.-]*$";
+pub(super) const DOMAIN_ALLOWED: &str = "write a domain in lower case";
+
+/// The pattern of a date in an entry, followed by its message. Whether the day exists is checked later.
+pub(super) const DATE: &str = "^20[0-9]{2}-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?$";
+pub(super) const DATE_ALLOWED: &str = "write a date such as 2026-08-22, or 2026-08 if the day is not known";
+
+pub(super) fn yes() -> bool {
+    true
+}
 
 /// Implements serde, the JSON schema and equality for a type that has a text. `parse` makes it of one. The schema names the
 /// type as `format`.
@@ -61,36 +83,6 @@ macro_rules! entry_text {
     };
 }
 pub(crate) use entry_text;
-
-/// Reads the members of an object. Unlike a map's own implementation, it refuses a repeated name.
-pub(super) fn unique<'de, D, V>(from: D) -> Result<BTreeMap<String, V>, D::Error>
-where
-    D: Deserializer<'de>,
-    V: Deserialize<'de>,
-{
-    struct Members<V>(PhantomData<V>);
-
-    impl<'de, V: Deserialize<'de>> Visitor<'de> for Members<V> {
-        type Value = BTreeMap<String, V>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut members = BTreeMap::new();
-            while let Some(name) = map.next_key::<String>()? {
-                if members.contains_key(&name) {
-                    return Err(A::Error::custom(format!("`{name}` is repeated; give it one value")));
-                }
-                members.insert(name, map.next_value()?);
-            }
-            Ok(members)
-        }
-    }
-
-    from.deserialize_map(Members(PhantomData))
-}
 
 /// A value with a short form, which is a text.
 pub trait Short: Sized {

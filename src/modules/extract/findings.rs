@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value};
 
-use super::fit::fit;
+use super::extractor::MAX_ITEMS;
 use super::page_profile::PageProfile;
-use super::source::MAX_ITEMS;
-use super::valid::valid;
+use super::valid::{fit, valid};
 use super::{Answers, Item, Reading};
 use crate::modules::definition::{Entry, Extractor, ListResult, MainResult, Probe, ResultType, as_text};
 use crate::modules::outcome::Finding;

@@ -13,10 +13,8 @@
 
 pub(crate) mod extractor;
 pub(crate) mod findings;
-mod fit;
 mod number;
 pub(crate) mod page_profile;
-pub(crate) mod source;
 pub(crate) mod transform;
 mod valid;
 

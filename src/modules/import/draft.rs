@@ -59,16 +59,9 @@ pub(crate) fn slug(name: &str) -> String {
 /// Returns the first mistake, with the name of its member.
 pub(super) fn read<S: DeserializeOwned>(members: &Map<String, Value>) -> Result<S, Reason> {
     let given = members.iter().filter(|(_, value)| !value.is_null());
-    let whole: Map<String, Value> =
-        given.clone().map(|(name, value)| (name.clone(), value.clone())).collect();
-    S::deserialize(Value::Object(whole)).map_err(|error| {
-        // The error itself does not say which member it is about.
-        let alone = |(name, value): (&String, &Value)| {
-            let error = S::deserialize(json!({ name: value })).err()?;
-            Some(format!("`{name}`: {}", shown(&error.to_string())))
-        };
-        given.clone().find_map(alone).unwrap_or_else(|| shown(&error.to_string()))
-    })
+    let given: Map<String, Value> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+    serde_path_to_error::deserialize(Value::Object(given))
+        .map_err(|error| format!("`{}`: {}", error.path(), shown(&error.inner().to_string())))
 }
 
 /// One value or a list of them.
@@ -302,9 +295,8 @@ impl Draft {
 
     /// Makes the module, with the known names that it accepts.
     pub(super) fn module(&mut self) -> Result<Module, Reason> {
-        let entry = Entry::read(&self.entry.to_string(), &self.entry).and_then(Module::compile);
-        let module =
-            entry.map_err(|mistakes| mistakes.first().map(ToString::to_string).unwrap_or_default())?;
+        let entry = Entry::read(&self.entry).and_then(Module::compile);
+        let module = entry.map_err(|mistakes| mistakes.into_iter().next().unwrap_or_default())?;
         let (known, refused) = std::mem::take(&mut self.known).into_iter().partition(|name| {
             Query::parse(SearchType::Username, name).is_ok_and(|query| module.why_refused(&query).is_none())
         });

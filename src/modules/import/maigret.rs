@@ -74,12 +74,10 @@ pub(super) fn draft(
     let is_maigret = kind == ListKind::Maigret;
     let fill = |text: &str| match is_maigret {
         false => Ok(text.to_owned()),
-        true => python_format(text, |field| match field {
-            "username" => Some(NAME.to_owned()),
-            "urlMain" => Some(site.url_main.clone()),
-            "urlSubpath" => Some(site.url_subpath.clone()),
-            _ => None,
-        }),
+        true => {
+            let fields = [("username", NAME), ("urlMain", &site.url_main), ("urlSubpath", &site.url_subpath)];
+            python_format(text, &fields)
+        }
     };
     let page = fill(site.url.trim())?;
     let page = if is_maigret { single_slashes(&page) } else { page };
@@ -172,7 +170,7 @@ fn maigret_body(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
     let mut filled = site.request_payload.clone();
     for value in filled.values_mut() {
         if let Value::String(text) = value {
-            *text = python_format(text, |field| (field == "username").then(|| NAME.to_owned()))?;
+            *text = python_format(text, &[("username", NAME)])?;
         }
     }
     let is_form = draft.content_type().as_deref() == Some("application/x-www-form-urlencoded");

@@ -15,8 +15,6 @@ static SYNTAX: LazyLock<Regex> =
     LazyLock::new(|| compiled(r"(?s)\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|\{,[0-9]*\}"));
 /// The escapes in a class.
 static ESCAPES: LazyLock<Regex> = LazyLock::new(|| compiled(r"(?s)\\."));
-/// The doubled braces, the fields and the braces without a partner of a format string.
-static BRACES: LazyLock<Regex> = LazyLock::new(|| compiled(r"\{\{|\}\}|\{([^}]*)\}|[{}]"));
 
 fn compiled(regex: &str) -> Regex {
     Regex::new(regex).expect("a regex of this file is valid")
@@ -67,25 +65,16 @@ fn anchored(text: &str) -> Result<String, String> {
 /// Returns a text with its fields replaced, as Python's `format` does. Doubled braces become single ones.
 ///
 /// # Errors
-/// Returns an error if a brace has no partner, or if `value` does not know a field.
-pub(super) fn python_format(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, String> {
-    let (mut out, mut end) = (String::with_capacity(text.len() + 16), 0);
-    for found in BRACES.captures_iter(text) {
-        let (whole, name) = (found.get_match(), found.get(1).map(|name| name.as_str()));
-        out.push_str(&text[end..whole.start()]);
-        end = whole.end();
-        match (whole.as_str(), name) {
-            ("{{", _) => out.push('{'),
-            ("}}", _) => out.push('}'),
-            (_, Some(name)) => out.push_str(
-                &value(name)
-                    .ok_or_else(|| format!("`{{{}}}` is not a variable of this list", truncate(name, 40)))?,
-            ),
-            (brace, None) => return Err(format!("an unmatched `{brace}` in `{}`", truncate(text, 80))),
-        }
+/// Returns an error if a brace has no partner, or a field is none of `fields`.
+pub(super) fn python_format(text: &str, fields: &[(&str, &str)]) -> Result<String, String> {
+    // Control characters stand for literal braces.
+    let masked = text.replace("{{", "\u{1}").replace("}}", "\u{2}");
+    let bare = fields.iter().fold(masked.clone(), |text, (name, _)| text.replace(&format!("{{{name}}}"), ""));
+    if bare.contains(['{', '}']) {
+        return Err(format!("an unknown variable or an unmatched brace in `{}`", truncate(text, 80)));
     }
-    out.push_str(&text[end..]);
-    Ok(out)
+    let filled = |text: String, (name, value): &(&str, &str)| text.replace(&format!("{{{name}}}"), value);
+    Ok(fields.iter().fold(masked, filled).replace('\u{1}', "{").replace('\u{2}', "}"))
 }
 
 #[cfg(test)]
@@ -146,11 +135,10 @@ mod tests {
 
     #[test]
     fn python_fields_are_converted_and_doubled_braces_unescaped() {
-        let value = |name: &str| (name == "x").then(|| "VALUE".to_owned());
-        assert_eq!(python_format("{{ a({x}) }}", value).unwrap(), "{ a(VALUE) }");
-        assert!(python_format("{y}", value).unwrap_err().contains("`{y}` is not a variable"));
-        for bad in ["{", "a}", "{x", "{{}"] {
-            assert!(python_format(bad, value).unwrap_err().contains("unmatched"), "{bad}");
+        let format = |text| python_format(text, &[("x", "VALUE")]);
+        assert_eq!(format("{{ a({x}) }}").unwrap(), "{ a(VALUE) }");
+        for bad in ["{", "a}", "{x", "{{}", "{y}"] {
+            assert!(format(bad).is_err(), "{bad}");
         }
     }
 

@@ -3,7 +3,7 @@
 use any_ascii::any_ascii;
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::variant::{COUNTS, Form, Variant, ranked, share};
+use super::{COUNTS, Form, Variant, ranked, share};
 use crate::modules::catalog::Catalog;
 
 /// Letters with two usual spellings, with the longer one. `any_ascii` gives the shorter one.
@@ -26,7 +26,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// Returns the variants of the names, the most frequent first, at most [`MAX_VARIANTS`](super::variant::MAX_VARIANTS).
+    /// Returns the variants of the names, the most frequent first, at most [`MAX_VARIANTS`](super::MAX_VARIANTS).
     /// Names that cannot be written in Latin letters have none.
     pub fn variants(&self, catalog: &Catalog) -> Vec<Variant> {
         let of = |name: &Option<String>| name.as_deref().map(spellings).unwrap_or_default();
@@ -118,8 +118,7 @@ mod tests {
 
     use super::*;
     use crate::modules::query::{Query, SearchType};
-    use crate::modules::variants::username::of_username;
-    use crate::modules::variants::variant::MAX_VARIANTS;
+    use crate::modules::variants::{MAX_VARIANTS, of_username};
 
     static CATALOG: LazyLock<Catalog> = LazyLock::new(|| Catalog::builtin().unwrap());
 

@@ -176,7 +176,7 @@ impl<'a> Recorder<'a> {
             http_status: report.evidence.http_status,
             elapsed_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             circuit: report.evidence.circuit.filter(|_| is_kept),
-            rules: report.evidence.rules,
+            rules: report.evidence.rules.clone(),
             partial: report.evidence.partial,
         };
         if let Some(cut) = module_report.cut() {

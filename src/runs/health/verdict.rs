@@ -10,8 +10,7 @@ use crate::base::clock::millis;
 use crate::base::words::words;
 use crate::model::health::{Cause, FailedControl, Opening};
 use crate::model::tally::{FORGOTTEN_HOURS, Tally};
-use crate::modules::control_check::ControlAnswer;
-use crate::modules::outcome::{OpenCircuit, Outcome};
+use crate::modules::outcome::{ControlAnswer, OpenCircuit, Outcome};
 
 /// The minimum number of checks for a verdict.
 const LEAST_CHECKS: u64 = 3;

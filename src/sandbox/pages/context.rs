@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use super::sample::Sampler;
 use crate::modules::definition::Entry;
 use crate::modules::module::Module;
-use crate::modules::pattern::{Pattern, SearchRegex, Searches};
+use crate::modules::pattern::{SearchRegex, Searches};
 use crate::modules::query::Query;
 use crate::modules::sample::Sampled;
-use crate::modules::template::{Saved, Template, Values};
+use crate::modules::template::{Pattern, Saved, Template, Values};
 use crate::sandbox::draw::draw;
 use crate::sandbox::people::PeoplePage;
 

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use url::Url;
 
-use super::conditions;
 use super::context::Context;
 use super::dns;
-use super::draft::{Draft, Form};
-use super::html::Element;
+use super::draft::{Draft, Element, Form};
+use super::json;
 use crate::modules::definition::{CssCondition, LongExtractor, Matcher, Method, Via};
 use crate::modules::pattern::SearchRegex;
 
@@ -79,7 +78,7 @@ pub(super) fn fulfil(context: &Context<'_>, matcher: &Matcher, draft: &mut Draft
         draft.exact = Some(context.text(body)?);
         return Some(());
     }
-    draft.json = conditions::fulfil(context, &matcher.json)?;
+    draft.json = json::fulfil(context, &matcher.json)?;
     dns::complete(context, &mut draft.json);
     if matcher.json.iter().any(|rule| rule.at.is_empty() && rule.null == Some(true)) {
         // A document that is `null` can contain nothing else.

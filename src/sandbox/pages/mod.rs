@@ -9,16 +9,14 @@
 //! | `site` | the site of a module: its plans, their trials, and its answers |
 //! | `plan` | plans, the most natural first, and the answers that they make |
 //! | `matcher` | drafts that fulfil a rule |
-//! | `conditions`, `json` | JSON: documents that fulfil conditions, pointers, pieces of text |
-//! | `draft`, `html` | an answer, its parts, and a page |
+//! | `json` | JSON: documents that fulfil conditions, pointers, pieces of text |
+//! | `draft` | an answer, its parts, and a page |
 //! | `values`, `sample`, `dns` | parts for extractors, plausible values |
 //! | `context` | module and query: filled templates, texts sampled from patterns |
 
-mod conditions;
 mod context;
 mod dns;
 mod draft;
-mod html;
 mod json;
 mod matcher;
 mod plan;

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::modules::definition::{FieldType, ResultType, Transform, field_type};
+use crate::modules::definition::{FieldType, ResultType, field_type};
 use crate::modules::query::Query;
 use crate::sandbox::draw::draw;
 use crate::sandbox::portraits;
@@ -209,23 +209,6 @@ impl<'a> Sampler<'a> {
 
     fn address(&self, index: usize) -> String {
         format!("192.0.2.{}", 10 + (self.below("address", 200) as usize + index) % 240)
-    }
-
-    /// Returns a value of the form that the transforms read. Those that only take something off leave a plain value as
-    /// it is.
-    pub(super) fn shaped(&self, value: Value, transforms: &[&Transform], name: &str, index: usize) -> Value {
-        let (text, numbered) = (as_text(&value), numbered(name, index));
-        let shaped = transforms.iter().find_map(|transform| match transform {
-            Transform::UnixTime => Some(json!(self.seconds(&numbered))),
-            Transform::UnixMillis => Some(json!(self.seconds(&numbered) * 1000)),
-            Transform::DateTime => Some(json!(self.time(&numbered).to_string())),
-            Transform::UrlHost if !text.starts_with("http") => {
-                Some(json!(format!("https://www{index}.example.net/")))
-            }
-            Transform::LastPathSegment => Some(json!(format!("https://example.org/sample/{text}"))),
-            _ => None,
-        });
-        shaped.unwrap_or(value)
     }
 }
 

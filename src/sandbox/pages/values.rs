@@ -2,18 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::conditions::fulfil;
 use super::context::Context;
 use super::dns;
-use super::draft::{Draft, Form};
-use super::html::Element;
-use super::json::{place, segments, text_at};
+use super::draft::{Draft, Element, Form};
+use super::json::{fulfil, place, segments, text_at};
 use super::matcher;
 use super::sample::as_text;
 use crate::modules::definition::{
-    Extractor, FieldType, ListResult, LongExtractor, Reads, ResultType, Transform, field_type,
+    Extractor, FieldType, ListResult, LongExtractor, Reads, ResultType, field_type,
 };
-use crate::modules::pattern::{Pattern, SearchRegex};
+use crate::modules::pattern::SearchRegex;
+use crate::modules::template::Pattern;
 use crate::sandbox::people::Named;
 
 /// The number of elements of a list result.
@@ -210,9 +209,7 @@ impl<'a> Reading<'a> {
         let label = innermost_first().find_map(|long| long.labels.first()).filter(|_| recorded.is_none());
         let value = recorded.unwrap_or_else(|| {
             let keep = self.keep.and_then(|keep| context.regex(keep));
-            let kept = keep.map_or(plain.clone(), |keep| fitting(plain.clone(), &keep));
-            let transforms: Vec<&Transform> = innermost_first().flat_map(|long| &long.transform).collect();
-            sampler.shaped(kept, &transforms, self.name, index)
+            keep.map_or(plain.clone(), |keep| fitting(plain.clone(), &keep))
         });
         let regex = innermost_first().find_map(|long| long.regex.as_ref());
         label.map(|(regex, _)| regex).into_iter().chain(regex).fold(value, fitting)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::base::clock::ManualClock;
-use crate::modules::control_check::{ControlAnswer, Direction};
+use crate::modules::outcome::{ControlAnswer, Direction};
 
 const FIRST: Duration = Duration::from_secs(600);
 

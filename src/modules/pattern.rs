@@ -16,8 +16,8 @@ use regex::{Captures, Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Hir, HirKind};
 
-use crate::modules::definition::text::entry_text;
-use crate::modules::text::truncate;
+use super::definition::text::entry_text;
+use super::text::truncate;
 
 /// The maximum size of a compiled regex, in bytes.
 const SIZE_LIMIT: usize = 1 << 20;
@@ -45,8 +45,8 @@ fn compile(pattern: &str, subject: Subject) -> Result<(Regex, usize), String> {
     let cost = parsed.as_ref().map_or(0, positions);
     if cost > MAX_COST {
         return Err(format!(
-            "the regex `{shown}` is too costly: with its repetitions written out it has {cost} positions, allowed \
-             are {MAX_COST}"
+            "the regex `{shown}` is too costly: with its repetitions written out it has {cost} positions, \
+             expected {MAX_COST}"
         ));
     }
     // An invalid pattern such as `a)|(b`, which would leave the group around it, is compiled for the error message.
@@ -142,7 +142,7 @@ impl Searches {
     }
 
     /// Returns the compiled regex of a filled template. The latest ones are cached.
-    pub(super) fn filled(&self, pattern: String) -> Result<SearchRegex, String> {
+    pub(crate) fn filled(&self, pattern: String) -> Result<SearchRegex, String> {
         let mut filled = self.filled.borrow_mut();
         if let Some((_, regex)) = filled.iter().find(|(known, _)| *known == pattern) {
             return Ok(regex.clone());

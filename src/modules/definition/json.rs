@@ -6,9 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::modules::pattern::Pattern;
 use crate::modules::pointer::Pointer;
-use crate::modules::template::{Template, Values};
+use crate::modules::template::{Pattern, Template, Values};
 use crate::modules::text::same_name;
 
 /// The types of JSON values.

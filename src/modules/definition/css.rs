@@ -3,12 +3,10 @@
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::text::{Short, ShortOrLong, yes};
 use crate::modules::answer::Answer;
-use crate::modules::definition::limits::yes;
-use crate::modules::definition::text::{Short, ShortOrLong};
 use crate::modules::html::{Element, Selector};
-use crate::modules::pattern::Pattern;
-use crate::modules::template::Values;
+use crate::modules::template::{Pattern, Values};
 use crate::modules::text::same_name;
 
 /// A condition on the elements that a CSS selector finds. The short form is

@@ -11,9 +11,8 @@ use url::form_urlencoded;
 use super::css::CssRule;
 use super::json::JsonRule;
 use crate::modules::answer::Answer;
-use crate::modules::definition::text::unique;
-use crate::modules::pattern::{Pattern, SearchRegex};
-use crate::modules::template::{Template, Values};
+use crate::modules::pattern::SearchRegex;
+use crate::modules::template::{Pattern, Template, Values};
 use crate::modules::text::{holds_name, squeeze};
 
 /// The texts of `body_is` for a body without content. A template has braces twice.
@@ -54,7 +53,6 @@ pub struct Matcher {
     #[schemars(length(min = 1))]
     pub final_url: Option<Pattern>,
     /// Header names, each with a regex that one of its values must match. `""` matches if the header is present.
-    #[serde(deserialize_with = "unique")]
     pub header: BTreeMap<String, SearchRegex>,
     /// Header names that must be absent.
     pub no_header: Vec<String>,
