@@ -165,7 +165,7 @@ fn read_search(api: &Api, search: &Value) -> Result<(Checked, Vec<Checked>), Ref
     }
     let SearchBody { query, search: checked, .. } = SearchBody::read(search)?;
     if checked.choice != Choice::default() {
-        api.runs.modules_for(&query, checked.premium, &checked.choice)?;
+        api.runs.modules_for(checked.search_type, checked.premium, &checked.choice)?;
     }
     let options: BatchSearchOptions = request::read(search)?;
     let wants_variants = options.variants.unwrap_or_default();

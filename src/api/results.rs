@@ -19,7 +19,7 @@ use crate::model::notes::{
 use crate::model::run::{RunSummary, Status};
 use crate::report::Format;
 use crate::runs::graph::Graph;
-use crate::runs::leads::lead::Lead;
+use crate::runs::leads::Lead;
 use crate::runs::people::people;
 use crate::runs::people::person::{Person, PersonAccount};
 use crate::runs::record::{Findings, RunRecord};

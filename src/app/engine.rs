@@ -17,7 +17,7 @@ use crate::modules::keys::OperatorKeys;
 use crate::modules::near::did_you_mean;
 use crate::modules::probe::{Browsers, NoBrowser, Prober};
 use crate::net::{BrowserConfig, HttpProber, NetConfig, RealBrowsers};
-use crate::runs::service::{Limits, RunHooks, Runs, RunsConfig};
+use crate::runs::service::{ChargeOf, Limits, Runs, RunsConfig};
 use crate::sandbox::{Sandbox, SandboxOptions};
 use crate::store::Store;
 
@@ -53,7 +53,7 @@ impl Engine {
         max_runs: usize,
         store: Arc<Store>,
         clock: Arc<dyn Clock>,
-        hooks: RunHooks,
+        charge_of: ChargeOf,
     ) -> Result<Self, Failure> {
         threads::require(FEWEST_THREADS).map_err(Failure::failed)?;
         let sandbox = sandbox_options(config.sandbox)
@@ -92,7 +92,7 @@ impl Engine {
                 discovery: config.discovery,
                 simulated: sandbox.is_some(),
             },
-            hooks,
+            charge_of,
         );
         Ok(Self { runs, browsers: real, sandbox })
     }

@@ -29,6 +29,7 @@ type Task<T> = (&'static str, Duration, fn(&mut T));
 const TASKS: &[Task<Maintenance>] = &[
     ("runs", Duration::ZERO, |own| own.services.runs().run_due_tasks()),
     ("watches", PAUSE, |own| own.watches.run_due_tasks()),
+    ("watch_credits", Duration::from_secs(60), |own| own.watches.resume_paid()),
     ("deletions", Duration::ZERO, |own| own.services.shared.accounts.finish_deletions()),
     ("retention", PAUSE, |own| own.retention.sweep()),
     ("wipe", PAUSE, |own| own.retention.wipe()),

@@ -25,7 +25,7 @@ use crate::runs::family::plan::NextSearch;
 use crate::runs::live::LiveRun;
 use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
-use crate::runs::service::{RunHooks, Runs, StartError, StartRequest, StartResult};
+use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
 use crate::store::{self, Store};
 
 /// The interval at which a search looks for Ctrl-C.
@@ -142,14 +142,14 @@ impl<'r> LocalSearches<'r> {
         check_keys(&request.engine, &catalog)?;
         // The driver of a search may end a moment after the next one has begun.
         let most_runs = 2 * AT_ONCE;
-        let hooks = RunHooks::default();
         let engine = Engine::build(
             &request.engine,
             catalog,
             most_runs,
             Arc::clone(&store),
             Arc::clone(&clock),
-            hooks,
+            // The searches of leads are started here.
+            Box::new(|_| Ok(None)),
         )?;
         if let Some((list, _)) = suppressed {
             engine.runs.suppress(list);
@@ -191,15 +191,11 @@ impl<'r> LocalSearches<'r> {
             let Some(next) = runs.next_searches(&records, &known).into_iter().next() else { break };
             known.insert(next.member.lead);
             sink(SearchEvent::Child(&next))?;
-            let (root, to) = (records[0].summary.search_type, next.query.search_type());
-            let search = Search {
-                options: self.request.options,
-                choice: order.as_ref().map(|order| order.choice_for(to, root)).unwrap_or_default(),
-                follow: order.clone(),
-                ..Search::plain(&next.query)
-            };
+            let NextSearch { member, query, choice } = next;
+            let (options, follow) = (self.request.options, order.clone());
+            let search = Search { options, choice, follow, ..Search::plain(&query) };
             // A lead whose search cannot be started now is skipped.
-            if let Ok(run) = self.start(search, Cause::Lead(next.member)) {
+            if let Ok(run) = self.start(search, Cause::Lead(member)) {
                 self.watch(&run, sink)?;
                 records.push(self.record(&run));
             }

@@ -19,7 +19,7 @@ use crate::model::drive::{Notification, Subscriber};
 use crate::model::quota::Policy;
 use crate::model::sign_in::SessionLimits;
 use crate::modules::catalog::Catalog;
-use crate::runs::service::{RunHooks, Runs};
+use crate::runs::service::Runs;
 use crate::runs::suppression::Suppressed;
 use crate::service;
 use crate::store::Store;
@@ -65,10 +65,9 @@ impl Services {
         let sign_ins = SignIns::new(Arc::clone(&store), Arc::clone(&clock), limits);
         let charging = Arc::clone(&accounts);
         let charge_of = Box::new(move |account| charging.charge_of(account, STANDARD_COST));
-        let hooks = RunHooks { charge_of, continues_batches: true };
         let most_runs = config.server.max_runs;
-        let engine =
-            Engine::build(&config.engine, catalog, most_runs, Arc::clone(&store), Arc::clone(&clock), hooks)?;
+        let (for_runs, own_clock) = (Arc::clone(&store), Arc::clone(&clock));
+        let engine = Engine::build(&config.engine, catalog, most_runs, for_runs, own_clock, charge_of)?;
         if let Some(list) = suppressed {
             engine.runs.suppress(list);
         }

@@ -16,3 +16,23 @@ pub fn all_pages<T, E>(size: usize, read: impl Fn(Option<&T>) -> Result<Vec<T>, 
         }
     }
 }
+
+/// Calls `show` with every item of a list, which is read in pages of `size` items. `read` gets the last item of the page
+/// before, if there is one.
+///
+/// # Errors
+/// Returns the first error of `read` or `show`.
+pub fn each_item<T, F, E: From<F>>(
+    size: usize,
+    read: impl Fn(Option<&T>) -> Result<Vec<T>, F>,
+    mut show: impl FnMut(&T) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut page = read(None)?;
+    loop {
+        page.iter().try_for_each(&mut show)?;
+        if page.len() < size {
+            return Ok(());
+        }
+        page = read(page.last())?;
+    }
+}

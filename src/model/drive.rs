@@ -14,7 +14,6 @@ use crate::base::ids::RunId;
 use crate::model::coverage::Coverage;
 use crate::model::follow::Lookup;
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
-use crate::modules::outcome::Outcome;
 
 /// The result of a driver's write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +55,7 @@ impl Delta {
     /// Adds the report of a module that has ended.
     pub fn add_report(&mut self, report: ModuleReport) {
         self.coverage.add(report.status, report.cut(), report.circuit);
-        self.progress.modules_completed += 1;
-        self.progress.modules_with_hits = self.coverage.count_of(Outcome::Hit);
+        self.progress = Progress::of(self.progress.modules_total, self.coverage);
         self.reports.push(report);
     }
 }

@@ -198,6 +198,14 @@ pub struct Progress {
     pub modules_with_hits: u32,
 }
 
+impl Progress {
+    /// Returns the progress of a run with these modules that have ended.
+    pub fn of(modules_total: u32, ended: Coverage) -> Self {
+        let modules_with_hits = ended.count_of(Outcome::Hit);
+        Self { modules_total, modules_completed: ended.checked, modules_with_hits }
+    }
+}
+
 /// A run without its results and module outcomes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunSummary {

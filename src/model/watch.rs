@@ -322,20 +322,17 @@ impl FromStr for Interval {
     /// The error names the text, which is cut if it is long.
     fn from_str(text: &str) -> Result<Self, String> {
         let shown: String = text.chars().take(20).filter(|c| !c.is_control()).collect();
-        let unit =
-            text.chars().next_back().and_then(|last| UNITS.into_iter().find(|(unit, _)| *unit == last));
-        let number = unit.and_then(|(unit, _)| text.strip_suffix(unit));
-        let number = number.filter(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
-        let why = match number.zip(unit) {
-            None => "not a number with the unit m, h or d, such as 12h".to_owned(),
+        let secs = UNITS.into_iter().find_map(|(unit, secs)| {
+            let number = text.strip_suffix(unit).filter(|text| !text.is_empty())?;
+            let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
             // Only a number that is too large fails to parse.
-            Some((number, (_, secs))) => match number.parse::<u32>().ok().and_then(|n| n.checked_mul(secs)) {
-                Some(secs) if Self(secs) < Self::SHORTEST => {
-                    format!("below the minimum of {}", Self::SHORTEST)
-                }
-                Some(secs) if Self(secs) <= Self::LONGEST => return Ok(Self(secs)),
-                _ => format!("above the maximum of {}", Self::LONGEST),
-            },
+            is_number.then(|| number.parse().ok().and_then(|n: u32| n.checked_mul(secs)).unwrap_or(u32::MAX))
+        });
+        let why = match secs.map(Self) {
+            None => "not a number with the unit m, h or d, such as 12h".to_owned(),
+            Some(every) if every < Self::SHORTEST => format!("below the minimum of {}", Self::SHORTEST),
+            Some(every) if every > Self::LONGEST => format!("above the maximum of {}", Self::LONGEST),
+            Some(every) => return Ok(every),
         };
         Err(format!("invalid `every`: {shown} is {why}"))
     }

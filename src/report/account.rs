@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::base::clock::rfc3339_millis;
 use crate::base::ids::RequestId;
-use crate::base::pages::all_pages;
+use crate::base::pages::{all_pages, each_item};
 use crate::base::storage::StorageError;
 use crate::base::text::json as printable;
 use crate::model::account::Account;
@@ -47,26 +47,6 @@ impl ExportError {
         if !matches!(self, Self::Io(_)) {
             warn!(request_id = request_id.as_str(); "the export of {what} failed: {self}");
         }
-    }
-}
-
-/// Calls `show` with every item of a list, which is read in pages of `size` items. `read` gets the last item of the page
-/// before, if there is one.
-///
-/// # Errors
-/// Returns the first error of `read` or `show`.
-pub(super) fn each_item<T, E: From<StorageError>>(
-    size: usize,
-    read: impl Fn(Option<&T>) -> Result<Vec<T>, StorageError>,
-    mut show: impl FnMut(&T) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut page = read(None)?;
-    loop {
-        page.iter().try_for_each(&mut show)?;
-        if page.len() < size {
-            return Ok(());
-        }
-        page = read(page.last())?;
     }
 }
 

@@ -6,10 +6,11 @@ use std::io::{self, Write};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::account::{ExportError, each_item};
+use super::account::ExportError;
 use super::file_name::named;
 use super::{Format, csv, write_line};
 use crate::base::ids::{BatchId, RunId};
+use crate::base::pages::each_item;
 use crate::base::text::{cell, json, write_csv, write_csv_head};
 use crate::model::batch::{Batch, BatchRow, BatchStatus};
 use crate::model::run::ResultRecord;

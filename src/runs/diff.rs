@@ -32,7 +32,7 @@ use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::rules_version::RulesVersion;
-use crate::runs::leads::lead::FOUND_BY;
+use crate::runs::leads::FOUND_BY;
 
 /// Members that say nothing about the entity: how it was found, and the time that an answer stays in a cache, which
 /// passes from request to request.

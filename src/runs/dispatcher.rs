@@ -1,14 +1,14 @@
-//! Taking over runs without a driver whenever a driver is free, both runs that wait for their first
-//! driver and runs that were interrupted.
+//! Taking over runs without a driver whenever a driver is free, both runs that wait for their first driver and runs that were
+//! interrupted; the other periodic tasks of runs, and the shutdown.
 
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use log::{error, log, warn};
 
 use super::drivers::Slot;
-use super::family::advance::advance;
+use super::family::advance::{advance, advance_idle};
 use super::live::{LiveRun, Stopped};
 use super::service::{Runs, RunsConfig};
 use super::{driver, ending};
@@ -17,12 +17,24 @@ use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::drive::{Claim, Notification, Resumable, Subscriber as _};
 use crate::model::run::ModuleReport;
+use crate::model::start::Idempotency;
 use crate::modules::reason::Reason;
 
 /// The stack size of a driver, which holds no page and no document.
 const DRIVER_STACK_BYTES: usize = 512 * 1024;
 /// The maximum number of runs that are taken over at once.
 const TAKE_OVER_RUNS: usize = 16;
+
+/// The maximum interval of searches for runs without a driver, besides the searches of free drivers. The interval is
+/// a tenth of the length of a lease if that is shorter.
+const DISPATCH_EVERY: Duration = Duration::from_secs(5);
+/// The interval at which old idempotency keys are removed.
+const EXPIRE_KEYS_EVERY: Duration = Duration::from_secs(60 * 60);
+/// The time after which what is still unconfirmed is undone. A database server that was suspended may commit an earlier
+/// transaction after it answers again; by then idle transactions (30 s), locks and statements have timed out.
+const CONFIRMED_WITHIN: Duration = Duration::from_secs(60);
+/// The interval at which what was learned is stored, and what others have learned is read.
+const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
 
 impl Runs {
     /// Reads the length of the queue from the store, and takes over as many runs as there are free drivers.
@@ -75,7 +87,7 @@ impl Runs {
     }
 
     /// Starts further runs of the family of a run that has ended.
-    fn follow_leads(&self, run: &LiveRun) {
+    fn follow_leads(self: &Arc<Self>, run: &LiveRun) {
         let summary = run.summary();
         if summary.follow.is_some() && run.is_stored() {
             let root = summary.family.map_or(summary.id, |place| place.root);
@@ -181,7 +193,7 @@ impl Runs {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn stop(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
+    pub fn stop(self: &Arc<Self>, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
         let Some(stopped) = self.store.stop(id, account, self.clock.now(), by)? else {
             return Ok(false);
         };
@@ -214,7 +226,7 @@ impl Runs {
             let (reports, run) = (left.collect::<Vec<_>>(), LiveRun::resume(from, Arc::default()));
             let mut last = run.unchanged();
             reports.into_iter().for_each(|report| last.add_report(report));
-            ending::store_once(self, &run, &mut last, &ending::stopped(self))?;
+            ending::store_stopped(self, &run, last)?;
             self.notify(Notification::Changed { run: run.id(), epoch: run.lease().epoch });
         }
         Ok(())
@@ -226,4 +238,74 @@ impl Runs {
             warn!("cannot release the leases, which will expire: {error}");
         }
     }
+
+    /// Waits until the shutdown begins, a task becomes due early, or the given moment is reached. Returns whether the
+    /// shutdown has begun.
+    pub fn wait(&self, until: Instant) -> bool {
+        self.drivers.wait(until)
+    }
+
+    /// Makes the periodic tasks that start runs due now, because there may be some to start.
+    pub fn wake(&self) {
+        self.drivers.wake_maintenance();
+    }
+
+    /// Removes cached answers that no later check will use. The maintenance thread calls this every few seconds.
+    pub fn sweep_caches(&self) {
+        self.checker.evict_expired();
+        self.scheduler.answers().sweep(Instant::now());
+    }
+
+    /// Executes the periodic tasks that are due. The maintenance thread calls this about once a second.
+    pub fn run_due_tasks(self: &Arc<Self>) {
+        self.sweep();
+        self.scheduler.sweep(Instant::now());
+        // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over
+        // afterwards.
+        let [dispatch, share_health, expire_keys] = &mut *self.due.lock();
+        if self.drivers.is_shutting_down() {
+            return;
+        }
+        if self.drivers.take_wake_up() {
+            *dispatch = Instant::now();
+        }
+        if is_due(dispatch, DISPATCH_EVERY.min(self.config.limits.lease / 10)) {
+            advance_idle(self);
+            self.dispatch();
+            self.feed_batches();
+        }
+        if is_due(share_health, SHARE_HEALTH_EVERY) {
+            self.health.share();
+            if let Err(error) = self.store.undo_unconfirmed(CONFIRMED_WITHIN) {
+                log!(error.log_level(), "cannot undo what was not confirmed: {error}");
+            }
+        }
+        if is_due(expire_keys, EXPIRE_KEYS_EVERY) {
+            let before = Idempotency::valid_since(self.clock.now());
+            if let Err(error) = self.store.forget_idempotency(before) {
+                log!(error.log_level(), "cannot remove expired idempotency keys: {error}");
+            }
+        }
+    }
+
+    /// Saves and stops all runs and releases them, so that this or another instance can resume them at once.
+    /// Stores what was learned, and wakes readers and waiting threads. Waits until the given moment at most.
+    pub fn shut_down(&self, until: Instant) {
+        self.drivers.shut_down();
+        self.stop_all();
+        if !self.drivers.wait_for_all(until) {
+            warn!("some runs did not stop in time");
+        }
+        let _due = self.due.lock();
+        self.release_leases();
+        self.health.share();
+    }
+}
+
+fn is_due(moment: &mut Instant, every: Duration) -> bool {
+    let due = Instant::now() >= *moment;
+    if due {
+        *moment = Instant::now() + every;
+    }
+    due
 }

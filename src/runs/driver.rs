@@ -5,40 +5,47 @@
 //! |---|---|
 //! | `checks` | the modules that the run asks |
 //! | `pictures` | fetching profile pictures |
-//! | `recorder` | findings and ended modules, until they are saved |
+//! | `findings` | findings and ended modules, until they are saved |
 //! | `lookups` | the rounds of look-ups, and the searches of leads |
 
 mod checks;
+mod findings;
 mod lookups;
 mod pictures;
-mod recorder;
 
 use std::collections::{HashMap, HashSet};
+use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use log::{error, info};
+use parking_lot::Mutex;
 
-use super::ending;
+use super::ending::{self, Failure, Retry};
+use super::health::counting::HealthUpdates;
 use super::live::{LiveRun, Stopped};
 use super::pictures::avatar::Avatar;
 use super::scheduler::Group;
 use super::service::Runs;
-use crate::model::drive::Ending;
-
+use crate::model::drive::{Delta, Write};
+use crate::model::entity::EntityKey;
+use crate::model::run::ModuleReport;
+use crate::modules::module::Module;
+use crate::modules::outcome::Report;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-use recorder::{Answer, Asked, Recorder};
+use findings::came_to_nothing;
 
 /// The maximum number of times that a run may be taken over. A run that crashes each process that drives it, for
 /// instance by its use of memory, would otherwise move from instance to instance until its configured deadline.
 const MOST_TAKE_OVERS: u64 = 64;
 
-/// Why a run fails: a code, and a message for its owner.
-type Failure = (&'static str, &'static str);
+/// The longest time until what was collected is saved. The lease is renewed as often. New results are saved at once.
+const SAVE_EVERY: Duration = Duration::from_secs(1);
 
 /// Drives a run until it ends or is stopped. A panic ends it as failed.
 pub(super) fn drive(runs: &Arc<Runs>, run: &Arc<LiveRun>) {
@@ -48,8 +55,8 @@ pub(super) fn drive(runs: &Arc<Runs>, run: &Arc<LiveRun>) {
         error!("run {}: its driver panicked", run.id());
         Err(("internal_error", "the search broke"))
     });
-    if let Err((code, message)) = driven {
-        ending::store(runs, run, run.unchanged(), ending::failed(runs, code, message));
+    if let Err(failure) = driven {
+        ending::store(runs, run, run.unchanged(), Some(failure));
     }
     runs.driving.fetch_sub(1, Ordering::Relaxed);
 }
@@ -84,7 +91,7 @@ fn drive_to_its_end(runs: &Arc<Runs>, run: &Arc<LiveRun>) -> Result<(), Failure>
                 let (module, query) = (Arc::clone(module), Arc::clone(&query));
                 round.push(Asked::new(module, query, None));
             }
-            None => driver.recorder.note_gone(id),
+            None => driver.unsaved.add_report(ModuleReport::skipped(id, id, Reason::Disabled)),
         }
     }
     if run.lease().epoch > 0 {
@@ -138,16 +145,32 @@ impl TimeLimit {
     }
 }
 
+/// A module that is asked, and has not ended.
+struct Asked {
+    module: Arc<Module>,
+    query: Arc<Query>,
+    /// The index of the look-up, or `None` for a module of the run's own search.
+    lookup: Option<usize>,
+    /// When its check has begun, and the host with an open circuit that it tries.
+    begun: Option<(Instant, Option<String>)>,
+}
+
+impl Asked {
+    fn new(module: Arc<Module>, query: Arc<Query>, lookup: Option<usize>) -> Self {
+        Self { module, query, lookup, begun: None }
+    }
+}
+
 /// A reason for the driver to wake up.
 enum Message {
     /// The check with that place has ended, or is not made.
-    Ended { place: usize, answer: Answer },
+    Ended { place: usize, report: Arc<Report>, took: Duration, at: Timestamp },
     /// A picture was fetched, or is given up.
     Picture { result: u32, avatar: Option<Avatar> },
     /// The check with that place has begun. It may be a trial of a host with an open circuit.
     Begun { place: usize, trial: Option<String> },
-    /// The run was stopped, or is to be saved.
-    Other,
+    /// The run was stopped here, or maybe by another instance, as the next save will say.
+    Stopped { elsewhere: bool },
 }
 
 struct Driver<'a> {
@@ -169,7 +192,21 @@ struct Driver<'a> {
     pictured: HashSet<u32>,
     /// When the last check ended.
     checks_end: Instant,
-    recorder: Recorder<'a>,
+    /// The time at which the latest check ended. Results are dated by it, so that their dates are in the order of
+    /// their ids.
+    newest: Timestamp,
+    /// The entities of the run.
+    known: HashMap<EntityKey, u32>,
+    next_id: u32,
+    /// The findings and ended modules that are not stored yet. Readers see nothing of them before.
+    unsaved: Delta,
+    /// Whether look-ups have ended, or were planned, since the last save.
+    has_lookups: bool,
+    save_at: Instant,
+    retry: Retry,
+    health_updates: Arc<Mutex<HealthUpdates>>,
+    /// Whether a module that queries a site, rather than a local list, had no conclusion for any reason.
+    site_failed: bool,
 }
 
 impl<'a> Driver<'a> {
@@ -177,9 +214,17 @@ impl<'a> Driver<'a> {
         let (sender, receiver) = channel();
         let stop = sender.clone();
         // A driver that has ended needs no wake-up.
-        run.set_driver(Box::new(move || drop(stop.send(Message::Other))));
-        let opening = run.opening();
-        let is_of_batch = opening.batch.is_some();
+        run.set_driver(Box::new(move |elsewhere| drop(stop.send(Message::Stopped { elsewhere }))));
+        let (opening, (_, results, _)) = (run.opening(), run.snapshot());
+        // A module that the catalogue no longer has counts as a site.
+        let (catalog, mut done) = (runs.catalog.get(), run.reports());
+        done.retain(|report| catalog.get(&report.module).is_none_or(|module| !module.reads_only_feeds()));
+        let has_conclusion = done.iter().any(|report| report.status.is_conclusive());
+        let mut known = HashMap::with_capacity(results.len());
+        for result in &results {
+            // An earlier version stored equal entities as separate results. The first of them gets later sources.
+            known.entry(EntityKey::of(result)).or_insert(result.id);
+        }
         let mut driver = Self {
             runs,
             run,
@@ -187,15 +232,27 @@ impl<'a> Driver<'a> {
             limit: TimeLimit::of(run, runs.config.limits.run_timeout),
             sender,
             receiver,
-            group: runs.scheduler.join(Some(opening.account), is_of_batch, !opening.options.named),
+            group: runs.scheduler.join(
+                Some(opening.account),
+                opening.batch.is_some(),
+                !opening.options.named,
+            ),
             open: HashMap::new(),
             places: 0,
             pictures: 0,
             pictured: HashSet::new(),
             checks_end: Instant::now(),
-            recorder: Recorder::new(runs, run),
+            newest: runs.clock.now(),
+            known,
+            next_id: results.last().map_or(1, |last| last.id + 1),
+            unsaved: run.unchanged(),
+            has_lookups: false,
+            save_at: Instant::now() + SAVE_EVERY,
+            retry: Retry::default(),
+            health_updates: Arc::new(Mutex::new(HealthUpdates::new(run.id(), has_conclusion))),
+            site_failed: done.iter().any(|report| came_to_nothing(report.status, report.reason)),
         };
-        run.snapshot().1.iter().for_each(|result| driver.fetch_picture(result));
+        results.iter().for_each(|result| driver.fetch_picture(result));
         driver
     }
 
@@ -204,28 +261,31 @@ impl<'a> Driver<'a> {
         self.open.is_empty() && self.pictures_end().is_none_or(|end| Instant::now() >= end)
     }
 
+    /// Returns whether everything that was collected is stored.
+    fn is_saved(&self) -> bool {
+        self.unsaved.is_empty() && !self.has_lookups
+    }
+
     /// Returns whether the run may end. What leads to look-ups and searches must be stored before, and pictures belong to
     /// stored results. The last reports are stored with the end.
     fn is_finished(&self) -> bool {
-        let is_saved = match self.run.opening().follow {
-            Some(_) => self.recorder.is_empty(),
-            None => !self.recorder.has_results(),
-        };
-        self.is_idle() && is_saved
+        let has_results = !self.unsaved.added.is_empty() || !self.unsaved.changed.is_empty();
+        let follows = self.run.opening().follow.is_some();
+        self.is_idle() && if follows { self.is_saved() } else { !has_results }
     }
 
     /// Begins the next round of look-ups. Returns `false` if there is none.
     fn look_up_next(&mut self) -> bool {
         // A run that fails is refunded, so it asks nobody else.
-        let may_look_up = self.run.opening().follow.is_some() && self.recorder.failure().is_none();
+        let may_look_up = self.run.opening().follow.is_some() && self.failure().is_none();
         if !may_look_up || self.why_over().is_some() {
             return false;
         }
         // An interrupted round is continued before another one is planned.
-        let as_of = self.recorder.newest;
-        let mut round = lookups::unfinished(self.runs, self.recorder.lookups());
+        self.has_lookups = true;
+        let mut round = lookups::unfinished(self.runs, &mut self.unsaved.lookups);
         if round.is_empty() {
-            round = lookups::plan(self.runs, self.run, self.recorder.lookups(), as_of);
+            round = lookups::plan(self.runs, self.run, &mut self.unsaved.lookups, self.newest);
             if !round.is_empty() {
                 self.save();
             }
@@ -235,6 +295,16 @@ impl<'a> Driver<'a> {
         has_round
     }
 
+    /// Returns why the run fails if its own modules have ended, or `None` if it is worth its price.
+    fn failure(&self) -> Option<&'static str> {
+        if self.unsaved.coverage.conclusive == 0 {
+            return Some("no module came to a conclusion");
+        }
+        // Results from local lists are shown, but they alone do not justify the price of a search.
+        let has_only_lists = self.site_failed && !self.health_updates.lock().has_conclusion();
+        has_only_lists.then_some("no site that was asked gave a conclusion")
+    }
+
     /// Waits for a message, then handles all that have arrived.
     fn receive(&mut self) {
         if self.is_finished() {
@@ -242,7 +312,7 @@ impl<'a> Driver<'a> {
         }
         let now = Instant::now();
         let due = [self.checks_due(), self.pictures_end().filter(|end| *end > now)].into_iter().flatten();
-        let until = due.fold(self.recorder.due(self.is_idle(), now), Instant::min);
+        let until = due.fold(self.save_due(now), Instant::min);
         match self.receiver.recv_timeout(until.saturating_duration_since(now)) {
             Ok(message) => self.take(message),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
@@ -254,17 +324,17 @@ impl<'a> Driver<'a> {
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Ended { place, answer } => {
+            Message::Ended { place, report, took, at } => {
                 // A check that was given up before is not open.
                 if let Some(asked) = self.open.remove(&place) {
-                    self.checks_end = Instant::now();
-                    self.recorder.take(&asked, answer);
+                    (self.checks_end, self.newest) = (Instant::now(), self.newest.max(at));
+                    self.note(&asked, Arc::unwrap_or_clone(report), took);
                 }
             }
             Message::Picture { result, avatar } => {
                 self.pictures -= 1;
                 if let Some(avatar) = avatar {
-                    self.recorder.add_avatar(result, &avatar);
+                    self.add_avatar(result, &avatar);
                 }
             }
             Message::Begun { place, trial } => {
@@ -272,47 +342,63 @@ impl<'a> Driver<'a> {
                     asked.begun = Some((Instant::now(), trial));
                 }
             }
-            Message::Other => {}
+            Message::Stopped { elsewhere: true } => self.save_at = Instant::now(),
+            Message::Stopped { elsewhere: false } => {}
         }
+    }
+
+    /// Returns the moment at which the next save is due.
+    fn save_due(&self, now: Instant) -> Instant {
+        let is_urgent = !self.unsaved.added.is_empty() || self.is_idle() && !self.is_saved();
+        self.retry.at().unwrap_or(if is_urgent { now } else { self.save_at })
     }
 
     fn save_if_due(&mut self) {
         let now = Instant::now();
-        let is_due = now >= self.recorder.due(self.is_idle(), now) && !self.is_finished();
-        if self.run.take_save_request() || is_due {
+        if now >= self.save_due(now) && !self.is_finished() {
             self.save();
         }
     }
 
-    /// Saves what was collected, and then shows it to readers. A later source of a result may name a picture that the first
-    /// one does not.
+    /// Saves what was collected, renews the lease, and then shows readers what was saved. A later source of a result may name
+    /// a picture that the first one does not.
     fn save(&mut self) {
-        if let Some(saved) = self.recorder.save() {
-            saved.added.iter().chain(&saved.changed).for_each(|record| self.fetch_picture(record));
-            self.run.add(saved);
+        // A save that only renews the lease changes nothing that readers see.
+        self.unsaved.revision += u64::from(!self.unsaved.is_empty());
+        let (run, runs) = (self.run, self.runs);
+        match runs.store.save(run.id(), run.lease(), &self.unsaved, runs.config.limits.lease) {
+            Ok(Write::LeaseLost) => return run.lose(),
+            // Another instance got the request, and its notification may have been lost.
+            Ok(Write::Stopped(at)) => run.end_early(at),
+            Ok(Write::Done) => {}
+            Err(error) => return self.retry.again(run, &error),
         }
+        (self.retry, self.save_at, self.has_lookups) = (Retry::default(), Instant::now() + SAVE_EVERY, false);
+        runs.figures.results.add(self.unsaved.added.len() as u64);
+        let Delta { added, changed, reports, .. } = &mut self.unsaved;
+        let (added, changed, reports) = (take(added), take(changed), take(reports));
+        added.iter().chain(&changed).for_each(|record| self.fetch_picture(record));
+        run.add(Delta { added, changed, reports, ..self.unsaved.clone() });
     }
 
     /// Returns whether what must be stored before the end can no longer be stored. The run then ends as failed.
     fn store_refuses(&self) -> bool {
         let patience =
             if self.open.is_empty() { self.runs.config.limits.store_patience } else { Duration::MAX };
-        !self.recorder.is_empty() && !self.is_finished() && self.recorder.retry.is_hopeless(patience)
+        !self.is_saved() && !self.is_finished() && self.retry.is_hopeless(patience)
     }
 
-    fn finish(self) {
-        let has_failed = self.store_refuses();
-        let ending = if has_failed {
-            ending::not_stored(self.runs)
-        } else if let Some(message) = self.recorder.failure() {
-            match self.run.stopped_at() {
-                Some(_) => ending::stopped(self.runs),
-                None => ending::failed(self.runs, "no_conclusion", message),
-            }
+    fn finish(mut self) {
+        let failure = if self.store_refuses() {
+            (self.unsaved.added, self.unsaved.changed) = (Vec::new(), Vec::new());
+            Some(ending::NOT_STORED)
+        } else if let Some(message) = self.failure() {
+            let is_stopped = self.run.stopped_at().is_some();
+            Some(if is_stopped { ending::STOPPED } else { ("no_conclusion", message) })
         } else {
             lookups::start_children(self.runs, self.run);
-            Ending { error: None, completed_at: self.runs.clock.now() }
+            None
         };
-        ending::store(self.runs, self.run, self.recorder.into_last(has_failed), ending);
+        ending::store(self.runs, self.run, self.unsaved, failure);
     }
 }

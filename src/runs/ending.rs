@@ -48,34 +48,33 @@ impl Retry {
     }
 }
 
-/// Creates the ending of a failed run.
-pub(super) fn failed(runs: &Runs, code: &str, message: &str) -> Ending {
-    let error = RunError { code: code.to_owned(), message: message.to_owned() };
-    Ending { error: Some(error), completed_at: runs.clock.now() }
-}
+/// Why a run fails: a code, and a message for its owner.
+pub(super) type Failure = (&'static str, &'static str);
 
-/// Creates the ending of a run that its owner stopped before a module came to a conclusion.
-pub(super) fn stopped(runs: &Runs) -> Ending {
-    failed(runs, "stopped", "the search was stopped before any module came to a conclusion")
-}
+/// Its owner stopped it before a module came to a conclusion.
+pub(super) const STOPPED: Failure =
+    ("stopped", "the search was stopped before any module came to a conclusion");
+/// Its results could not be stored.
+pub(super) const NOT_STORED: Failure = ("store_failed", "the results could not be stored");
 
-/// Creates the ending of a run whose results could not be stored.
-pub(super) fn not_stored(runs: &Runs) -> Ending {
-    failed(runs, "store_failed", "the results could not be stored")
+fn ending(runs: &Runs, failure: Option<Failure>) -> Ending {
+    let error =
+        failure.map(|(code, message)| RunError { code: code.to_owned(), message: message.to_owned() });
+    Ending { error, completed_at: runs.clock.now() }
 }
 
 /// Stores the last delta and the ending, then notifies the readers. While the store is unavailable, the write is repeated, so that no
 /// other process treats the ended run as an interrupted one. After `store_patience`, readers are notified of the
 /// failure. If the process ends before the store is available again, another one takes the run over.
-pub(super) fn store(runs: &Runs, run: &LiveRun, mut last: Delta, mut ending: Ending) {
-    let mut retry = Retry::default();
+pub(super) fn store(runs: &Runs, run: &LiveRun, mut last: Delta, failure: Option<Failure>) {
+    let (mut retry, mut ending) = (Retry::default(), ending(runs, failure));
     loop {
-        match store_once(runs, run, &mut last, &ending) {
+        match try_to_store(runs, run, &mut last, &ending) {
             Ok(()) => return,
             Err(error) => retry.again(run, &error),
         }
         if retry.is_hopeless(runs.config.limits.store_patience) && run.ended_at().is_none() {
-            ending = not_stored(runs);
+            ending = self::ending(runs, Some(NOT_STORED));
             run.end(last.clone(), ending.clone(), false);
         }
         if run.stopped().is_some() {
@@ -85,14 +84,13 @@ pub(super) fn store(runs: &Runs, run: &LiveRun, mut last: Delta, mut ending: End
     }
 }
 
-/// Stores the ending with a single try. If the write fails, the lease expires, and the instance that takes the run
-/// over tries again.
-pub(super) fn store_once(
-    runs: &Runs,
-    run: &LiveRun,
-    last: &mut Delta,
-    ending: &Ending,
-) -> Result<(), StorageError> {
+/// Stores that a run was stopped before it began, with a single try. If the write fails, the lease expires, and the instance
+/// that takes the run over tries again.
+pub(super) fn store_stopped(runs: &Runs, run: &LiveRun, mut last: Delta) -> Result<(), StorageError> {
+    try_to_store(runs, run, &mut last, &ending(runs, Some(STOPPED)))
+}
+
+fn try_to_store(runs: &Runs, run: &LiveRun, last: &mut Delta, ending: &Ending) -> Result<(), StorageError> {
     last.revision += 1;
     let credits = run.summary().credits_charged;
     match runs.store.finish(run.id(), run.lease(), last, ending)? {

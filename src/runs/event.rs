@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::leads::lead::LeadStatus;
+use super::leads::LeadStatus;
 use crate::base::ids::RunId;
 use crate::model::coverage::Coverage;
 use crate::model::follow::{Class, FollowedLead, Lookup};

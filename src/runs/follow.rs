@@ -206,9 +206,10 @@ impl Stream {
     pub fn run(mut self, out: &mut dyn Write) -> io::Result<()> {
         let ends_at = Instant::now() + self.ceiling;
         let mut asked_at = Instant::now();
+        let RunSummary { id: run_id, status: known, .. } = *self.follower.summary();
         out.write_all(&self.follower.run_frame())?;
         let mut quiet_until = Instant::now() + self.keep_alive;
-        loop {
+        let (status, error, message, retry_after) = loop {
             let mut until = quiet_until.min(ends_at);
             if let Some(permission) = &self.permission {
                 until = until.min(asked_at + permission.every);
@@ -226,25 +227,37 @@ impl Stream {
                         quiet_until = Instant::now() + self.keep_alive;
                     }
                 }
-                Ok(Next::Stopped(why)) => return self.send_stopped(out, why),
-                Err(error) => return self.send_unavailable(out, &error),
+                Ok(Next::Stopped(Stopped::Deleted)) => {
+                    break (Status::Failed, "not_found", "the run was deleted", None);
+                }
+                Ok(Next::Stopped(_)) => {
+                    let message = "the server is shutting down; the run continues";
+                    break (known, "server_shutdown", message, Some(1));
+                }
+                Err(error) => break self.unavailable(&error),
             }
-            if let Some(known) =
+            if let Some(permission) =
                 self.permission.as_mut().filter(|known| asked_at.elapsed() >= known.every / 2)
             {
-                let (code, message) = (known.error, known.message);
-                match (known.holds)() {
+                match (permission.holds)() {
                     Ok(true) => asked_at = Instant::now(),
-                    Ok(false) => {
-                        return self.send_error(out, self.follower.summary().status, (code, message), None);
-                    }
-                    Err(error) => return self.send_unavailable(out, &error),
+                    Ok(false) => break (known, permission.error, permission.message, None),
+                    Err(error) => break self.unavailable(&error),
                 }
             }
             if Instant::now() >= ends_at {
                 return self.send_reconnect(out);
             }
-        }
+        };
+        let request_id = self.request_id.as_str();
+        out.write_all(&frame("error", &ErrorData { run_id, status, error, message, retry_after, request_id }))
+    }
+
+    /// Returns the data of the `error` frame when the store fails. A new attachment may succeed after a second.
+    fn unavailable(&self, error: &StorageError) -> (Status, &'static str, &'static str, Option<u32>) {
+        warn!(request_id = self.request_id.as_str(); "cannot continue a stream: {error}");
+        let status = self.follower.summary().status;
+        (status, "unavailable", "the service cannot reach its database", Some(1))
     }
 
     /// Sends available frames before the `reconnect` frame, so that a run that has just ended ends with `done`.
@@ -261,32 +274,6 @@ impl Stream {
                 }
             }
         }
-    }
-
-    fn send_unavailable(&self, out: &mut dyn Write, error: &StorageError) -> io::Result<()> {
-        warn!(request_id = self.request_id.as_str(); "cannot continue a stream: {error}");
-        let why = ("unavailable", "the service cannot reach its database");
-        self.send_error(out, self.follower.summary().status, why, Some(1))
-    }
-
-    fn send_stopped(&self, out: &mut dyn Write, why: Stopped) -> io::Result<()> {
-        if why == Stopped::Deleted {
-            return self.send_error(out, Status::Failed, ("not_found", "the run was deleted"), None);
-        }
-        let why = ("server_shutdown", "the server is shutting down; the run continues");
-        self.send_error(out, self.follower.summary().status, why, Some(1))
-    }
-
-    /// Sends an `error` frame. A new attachment may succeed after `retry_after` seconds.
-    fn send_error(
-        &self,
-        out: &mut dyn Write,
-        status: Status,
-        (error, message): (&'static str, &'static str),
-        retry_after: Option<u32>,
-    ) -> io::Result<()> {
-        let (run_id, request_id) = (self.follower.summary().id, self.request_id.as_str());
-        out.write_all(&frame("error", &ErrorData { run_id, status, error, message, retry_after, request_id }))
     }
 }
 

@@ -25,11 +25,10 @@
 //! | [`retention`] | removal of old runs |
 //! | [`suppression`] | identifiers that are never searched |
 //! | `drivers` | the limit on driver threads, the last known state of the queue, and the shutdown |
-//! | `dispatcher` | takes runs from the queue and gives each a driver |
+//! | `dispatcher` | takes runs from the queue and gives each a driver; the periodic tasks, and the shutdown |
 //! | `starter` | starts a search, or queues it; the modules that searches may ask |
 //! | [`retry`](mod@retry) | asking the modules of a run again that came to no conclusion |
 //! | `reader` | finds, lists and follows runs |
-//! | `maintenance` | the periodic tasks, and the shutdown |
 //! | [`service`] | these parts, put together; requests for searches |
 //!
 //! A driver is the only writer of its run: it numbers results and collects the reports of modules, saves them under the next
@@ -50,7 +49,6 @@ pub mod graph;
 pub mod health;
 pub mod leads;
 pub mod live;
-mod maintenance;
 pub mod people;
 pub mod pictures;
 pub mod proof;

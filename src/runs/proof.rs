@@ -16,8 +16,7 @@ use std::time::{Duration, Instant};
 use log::error;
 use serde::Serialize;
 
-use super::scheduler::task::{Pace, Task};
-use super::scheduler::{Feedback, Permit, Scheduler, Turn, Work};
+use super::scheduler::{Feedback, Pace, Permit, Scheduler, Task, Turn, Work};
 use super::shared_answers::SharedAnswers;
 use crate::base::words::words;
 use crate::modules::checker::Checker;

@@ -139,11 +139,7 @@ pub fn read_run(store: &Store, mut summary: RunSummary, as_of: Timestamp) -> Res
     summary.total_results = count(results.len());
     if !summary.status.is_terminal() {
         summary.coverage = ModuleReport::coverage_of(&modules);
-        summary.progress = Progress {
-            modules_completed: count(modules.len()),
-            modules_with_hits: summary.coverage.count_of(Outcome::Hit),
-            ..summary.progress
-        };
+        summary.progress = Progress::of(summary.progress.modules_total, summary.coverage);
     }
     Ok(RunRecord { summary, results, modules, lookups, follow: None, as_of, thumbnails: Thumbnails::new() })
 }

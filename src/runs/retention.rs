@@ -5,15 +5,11 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use log::{error, info, log};
-use parking_lot::Mutex;
 
 use crate::base::clock::{Clock, rfc3339_millis};
 use crate::base::storage::StorageError;
 use crate::model::account::BATCH;
 use crate::store::Store;
-
-/// The interval of searches for old runs when none is left.
-const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The longest duration of one round. The maintenance thread has to renew leases too.
 const ROUND: Duration = Duration::from_millis(250);
@@ -31,30 +27,25 @@ pub struct RetentionTask {
     clock: Arc<dyn Clock>,
     days: u32,
     /// The time of the last round by the clock. It is not known before the first one.
-    last: Mutex<Option<Timestamp>>,
-    due: Mutex<Instant>,
-    wipe_due: Mutex<Instant>,
+    last: Option<Timestamp>,
+    held_until: Instant,
 }
 
 impl RetentionTask {
     /// Creates a task that keeps runs for `days` days after their end, or without limit if `days` is 0.
     pub fn new(store: Arc<Store>, clock: Arc<dyn Clock>, days: u32) -> Self {
-        let (due, wipe_due) = (Mutex::new(Instant::now()), Mutex::new(Instant::now()));
-        Self { store, clock, days, last: Mutex::new(None), due, wipe_due }
+        Self { store, clock, days, last: None, held_until: Instant::now() }
     }
 
     /// Removes runs that are due, for a short time. The maintenance thread calls this about once a second.
-    pub fn sweep(&self) {
-        let mut due = self.due.lock();
-        if self.days == 0 || Instant::now() < *due {
+    pub fn sweep(&mut self) {
+        if self.days == 0 || Instant::now() < self.held_until {
             return;
         }
         let mut removed = 0;
-        let pause = self.run_round(&mut removed).unwrap_or_else(|error| {
+        if let Err(error) = self.run_round(&mut removed) {
             log!(error.log_level(), "cannot remove old runs: {error}");
-            POLL_INTERVAL
-        });
-        *due = Instant::now() + pause;
+        }
         if removed > 0 {
             info!("removed {removed} runs that ended more than {} days ago", self.days);
         }
@@ -63,44 +54,39 @@ impl RetentionTask {
     /// Removes the data of deleted runs from other places of the store. The maintenance thread calls this about once
     /// a second.
     pub fn wipe(&self) {
-        let mut due = self.wipe_due.lock();
-        if Instant::now() < *due {
-            return;
-        }
         if let Err(error) = self.store.wipe() {
             log!(error.log_level(), "cannot wipe deleted data from the database's log: {error}");
-            *due = Instant::now() + POLL_INTERVAL;
         }
     }
 
-    /// Removes runs that are due until a round is over, and counts them. Returns the pause until the next round.
-    fn run_round(&self, removed: &mut u64) -> Result<Duration, StorageError> {
+    /// Removes runs that are due until a round is over, and counts them.
+    fn run_round(&mut self, removed: &mut u64) -> Result<(), StorageError> {
         // All of a round uses one time, so that a jump of the clock in the middle of it is noticed before the next one.
         let now = self.clock.now();
         if self.has_jumped(now)? {
-            return Ok(HELD_FOR);
+            self.held_until = Instant::now() + HELD_FOR;
+            return Ok(());
         }
         // `Timestamp` arithmetic uses hours rather than days. A day always has 24 of them here.
         let before = now.checked_sub((i64::from(self.days) * 24).hours()).unwrap_or(Timestamp::MIN);
         let until = Instant::now() + ROUND;
         while Instant::now() < until {
             match self.store.sweep(before, BATCH)? {
-                Some(0) | None => return Ok(POLL_INTERVAL),
+                Some(0) | None => break,
                 Some(runs) => *removed += runs,
             }
         }
-        Ok(Duration::ZERO)
+        Ok(())
     }
 
     /// Returns whether the clock jumped ahead since the last round, or since the last event before this server started.
-    fn has_jumped(&self, now: Timestamp) -> Result<bool, StorageError> {
-        let mut last = self.last.lock();
-        let before = match *last {
+    fn has_jumped(&mut self, now: Timestamp) -> Result<bool, StorageError> {
+        let before = match self.last {
             Some(before) => before,
             // Events of the last day may be from a server whose clock had jumped already.
             None => self.store.last_event(now.checked_sub(24.hours()).unwrap_or(now))?.unwrap_or(now),
         };
-        *last = Some(now);
+        self.last = Some(now);
         let usual = SignedDuration::from_hours(i64::from(self.days) * 12 + 24);
         let has_jumped = now.duration_since(before) > usual;
         if has_jumped {

@@ -78,24 +78,9 @@ pub struct RunsConfig {
     pub simulated: bool,
 }
 
-/// A function that returns the charge for a search of an account that starts now, or `None` if the account does not
-/// exist.
+/// A function that returns the charge for a search of an account that a lead or a batch starts now, or `None` if the account
+/// does not exist: then none is started. The cost is that of a standard search.
 pub type ChargeOf = Box<dyn Fn(AccountId) -> Result<Option<Charge>, StorageError> + Send + Sync>;
-
-/// What runs need of other layers.
-pub struct RunHooks {
-    /// The charges of searches that leads and batches start. Their cost is that of a standard search.
-    pub charge_of: ChargeOf,
-    /// Whether this process continues batches of searches.
-    pub continues_batches: bool,
-}
-
-impl Default for RunHooks {
-    /// Returns hooks that do nothing. Leads then start no search.
-    fn default() -> Self {
-        Self { charge_of: Box::new(|_| Ok(None)), continues_batches: false }
-    }
-}
 
 /// The number of modules that a search uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,13 +101,12 @@ const READS: Bounds = Bounds { entries: 1000, weight: 8 * 1024 * 1024 };
 /// | file | what it does |
 /// |---|---|
 /// | `starter` | starts searches, or queues them; chooses modules, and knows the queries that are never searched |
-/// | `dispatcher` | takes runs from the queue and gives each a driver; stops them |
+/// | `dispatcher` | takes runs from the queue and gives each a driver; stops them; the periodic tasks, and the shutdown |
 /// | `driver` | drives a run |
 /// | `registry` | keeps the runs that this process drives, and wakes the readers of all |
 /// | `reader` | finds, lists and follows runs |
 /// | `family` | reads families, and follows leads on request |
 /// | `batches` | starts the rows of batches |
-/// | `maintenance` | the periodic tasks, and the shutdown |
 pub struct Runs {
     /// The checks of all runs, and their workers.
     pub scheduler: Arc<Scheduler>,
@@ -142,7 +126,7 @@ pub struct Runs {
     /// The identity of this process.
     pub(super) instance: InstanceId,
     pub(super) config: RunsConfig,
-    pub(super) hooks: RunHooks,
+    pub(super) charge_of: ChargeOf,
     /// The drivers, and the shutdown of the process.
     pub(super) drivers: Arc<Drivers>,
     /// The number of runs that are currently driven.
@@ -171,7 +155,7 @@ impl Runs {
         browsers: Arc<dyn Browsers>,
         clock: Arc<dyn Clock>,
         config: RunsConfig,
-        hooks: RunHooks,
+        charge_of: ChargeOf,
     ) -> Arc<Self> {
         let Limits { check_timeout, host_retry, quarantine_retry, .. } = config.limits;
         let shared = Some((Arc::clone(&store), config.simulated));
@@ -197,7 +181,7 @@ impl Runs {
             clock,
             instance: InstanceId(Uuid::new_v4()),
             config,
-            hooks,
+            charge_of,
             drivers: Drivers::new(config.max_runs),
             driving: AtomicUsize::new(0),
             live: RwLock::default(),

@@ -98,8 +98,7 @@ impl Runs {
         if self.drivers.is_shutting_down() {
             return Err(StartError::ShuttingDown);
         }
-        let modules = self.modules_for(&query, *premium, choice);
-        let modules = modules.map_err(StartError::Choice)?;
+        let modules = self.modules_for(*search_type, *premium, choice).map_err(StartError::Choice)?;
         if *premium && !self.can_browse() {
             return Err(StartError::NoBrowser);
         }
@@ -117,12 +116,7 @@ impl Runs {
         Ok(!length.allows_another(self.config.max_waiting))
     }
 
-    pub(super) fn new_run(
-        &self,
-        request: StartRequest,
-        modules: Vec<String>,
-        owner: Option<InstanceId>,
-    ) -> NewRun {
+    fn new_run(&self, request: StartRequest, modules: Vec<String>, owner: Option<InstanceId>) -> NewRun {
         // The number of runs that leads start has its own limit.
         let may_be_full = owner.is_none()
             && request.cause.member().is_none()
@@ -164,17 +158,12 @@ impl Runs {
     /// Returns an error if the choice is not valid.
     pub fn modules_for(
         &self,
-        query: &Query,
+        search_type: SearchType,
         premium: bool,
         choice: &Choice,
     ) -> Result<Vec<Arc<Module>>, ChoiceError> {
-        let switches = Selection {
-            search_type: query.search_type(),
-            premium,
-            discovery: self.config.discovery,
-            nsfw: choice.nsfw,
-        };
-        self.catalog().choose(&switches, choice)
+        let (discovery, nsfw) = (self.config.discovery, choice.nsfw);
+        self.catalog().choose(&Selection { search_type, premium, discovery, nsfw }, choice)
     }
 
     /// Replaces the list of identifiers that are never searched, and removes all shared answers. Runs that are being

@@ -64,7 +64,7 @@ impl Services {
             return Err(Refusal::suppressed());
         }
         if !has_key {
-            self.runs.modules_for(query, search.premium, &search.choice)?;
+            self.runs.modules_for(search.search_type, search.premium, &search.choice)?;
         }
         self.check_plan(caller, search.premium)
     }
@@ -139,7 +139,8 @@ impl Services {
     ) -> Result<RunSummary, Refusal> {
         let family = self.runs.family(self.runs.record(run.clone())?)?;
         let charge = self.accounts.charge(caller, STANDARD_COST);
-        match self.runs.follow_lead(&family, lead, &charge, origin)? {
+        let followed = self.runs.follow_lead(&family, lead, &charge, origin);
+        match followed.map_err(|error| refusal_of(error, charge))? {
             FollowResult::Run(id) => self.find(caller, id, "lead"),
             FollowResult::NoSuchLead => Err(Refusal::no_such("lead")),
             FollowResult::NotFollowable(Some(LeadReason::Suppressed)) => Err(Refusal::suppressed()),
@@ -151,7 +152,6 @@ impl Services {
             FollowResult::NotFollowable(None) => {
                 Err(Refusal::new(Code::Conflict, "the search has found this lead already"))
             }
-            FollowResult::Refused(refused) => Err(refusal_of(StartError::Refused(refused), charge)),
         }
     }
 

@@ -35,15 +35,6 @@ pub struct Baseline {
     results: Vec<Known<ResultRecord>>,
 }
 
-/// The differences that a comparison has proven, and the modules whose conclusion is replaced.
-struct Outcomes<'a> {
-    added: BTreeSet<u32>,
-    changed: BTreeSet<u32>,
-    /// The positions of the results that are no longer there, or are there under another key.
-    replaced: BTreeSet<usize>,
-    concluded: BTreeSet<&'a str>,
-}
-
 impl Baseline {
     /// Compares a run that has ended with this baseline. Returns what has changed, and the baseline for the next run.
     /// A run that failed proves nothing and leaves the baseline as it is.
@@ -93,58 +84,41 @@ impl Baseline {
     /// only once.
     fn next(&self, run: &Findings<'_>, diff: &Diff) -> Self {
         let concluded = run.modules.iter().filter(|report| self.is_replaced_by(report));
-        let outcomes = Outcomes {
-            added: diff.added.iter().filter_map(|difference| difference.after_id).collect(),
-            changed: diff.changed.iter().filter_map(|difference| difference.after_id).collect(),
-            replaced: diff
-                .removed
-                .iter()
-                .chain(&diff.changed)
-                .filter_map(|it| it.before_id.map(position))
-                .collect(),
-            concluded: concluded.map(|report| report.module.as_str()).collect(),
-        };
-        let is_kept = |known: &&Known<ModuleReport>| !outcomes.concluded.contains(known.seen.module.as_str());
-        let new = run.modules.iter().filter(|report| outcomes.concluded.contains(report.module.as_str()));
-        let new = new.map(|report| Known { run: run.run_id, seen: report.clone() });
-        Self {
-            modules: self.modules.iter().filter(is_kept).cloned().chain(new).collect(),
-            results: self.next_results(run, &outcomes),
-        }
-    }
-
-    fn next_results(&self, run: &Findings<'_>, outcomes: &Outcomes<'_>) -> Vec<Known<ResultRecord>> {
-        let known: BTreeMap<EntityKey, usize> = self
-            .results
-            .iter()
-            .enumerate()
-            .map(|(index, known)| (EntityKey::of(&known.seen), index))
-            .collect();
-        let mut replaced = outcomes.replaced.clone();
-        let mut new = Vec::new();
+        let concluded: BTreeSet<&str> = concluded.map(|report| report.module.as_str()).collect();
+        let is_concluded = |module: &String| concluded.contains(module.as_str());
+        let have_all_concluded = |result: &ResultRecord| merge::modules(result).iter().all(is_concluded);
+        let changed = diff.added.iter().chain(&diff.changed).filter_map(|it| it.after_id);
+        let changed: BTreeSet<u32> = changed.collect();
+        // The positions of the results that are no longer there, or are there under another key.
+        let replaced = diff.removed.iter().chain(&diff.changed).filter_map(|it| it.before_id);
+        let mut replaced: BTreeSet<usize> = replaced.map(position).collect();
+        let keys: Vec<EntityKey> = self.results.iter().map(|known| EntityKey::of(&known.seen)).collect();
+        let known: BTreeMap<EntityKey, usize> = keys.iter().copied().zip(0..).collect();
+        let found: BTreeSet<EntityKey> = run.results.iter().map(EntityKey::of).collect();
+        let mut results = Vec::new();
         for result in run.results {
             let old = known.get(&EntityKey::of(result)).copied();
-            let is_new = outcomes.added.contains(&result.id) || outcomes.changed.contains(&result.id);
-            let is_taken = is_new
-                || match old.and_then(|index| self.results.get(index)) {
-                    Some(known) => outcomes.all(&known.seen),
-                    None => outcomes.any(result),
-                };
-            if is_taken {
+            let is_replaced = || match old {
+                Some(index) => have_all_concluded(&self.results[index].seen),
+                None => merge::modules(result).iter().any(is_concluded),
+            };
+            if changed.contains(&result.id) || is_replaced() {
                 replaced.extend(old);
-                new.push(Known {
-                    run: run.run_id,
-                    seen: ResultRecord { annotation: None, ..result.clone() },
-                });
+                let seen = ResultRecord { annotation: None, ..result.clone() };
+                results.push(Known { run: run.run_id, seen });
             }
         }
-        let found: BTreeSet<EntityKey> = run.results.iter().map(EntityKey::of).collect();
         let is_kept = |(index, known): &(usize, &Known<ResultRecord>)| {
-            !replaced.contains(index)
-                && (found.contains(&EntityKey::of(&known.seen)) || !outcomes.all(&known.seen))
+            !replaced.contains(index) && (found.contains(&keys[*index]) || !have_all_concluded(&known.seen))
         };
         let kept = self.results.iter().enumerate().filter(is_kept).map(|(_, known)| known.clone());
-        kept.chain(new).collect()
+        let is_open = |known: &&Known<ModuleReport>| !is_concluded(&known.seen.module);
+        let new = run.modules.iter().filter(|report| is_concluded(&report.module));
+        let new = new.map(|report| Known { run: run.run_id, seen: report.clone() });
+        Self {
+            modules: self.modules.iter().filter(is_open).cloned().chain(new).collect(),
+            results: kept.chain(results).collect(),
+        }
     }
 
     /// Returns whether the report of a run replaces what is known of its module. A weak miss, which proves nothing, and a
@@ -159,18 +133,6 @@ impl Baseline {
             }
             _ => false,
         }
-    }
-}
-
-impl Outcomes<'_> {
-    /// Returns whether the conclusion of every module that found the result is replaced.
-    fn all(&self, result: &ResultRecord) -> bool {
-        merge::sources(result).iter().all(|source| self.concluded.contains(source.module.as_str()))
-    }
-
-    /// Returns whether the conclusion of a module that found the result is replaced.
-    fn any(&self, result: &ResultRecord) -> bool {
-        merge::sources(result).iter().any(|source| self.concluded.contains(source.module.as_str()))
     }
 }
 

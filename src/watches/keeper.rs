@@ -6,15 +6,15 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use log::{error, info, log, warn};
-use parking_lot::Mutex;
 use serde_json::json;
 
 use super::baseline::Baseline;
 use crate::account::service::Accounts;
+use crate::base::ids::AccountId;
+use crate::base::pages::{all_pages, each_item};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
@@ -29,8 +29,6 @@ use crate::store::Store;
 const BATCH: usize = 100;
 /// The number of baselines that are read at once. Each has hundreds of reports and results.
 const BASELINES: usize = 10;
-/// The interval of searches for accounts that can pay for their watches again.
-const RESUME_EVERY: Duration = Duration::from_secs(60);
 
 /// The periodic tasks of watches. There is one value for each process.
 pub struct WatchKeeper {
@@ -38,55 +36,38 @@ pub struct WatchKeeper {
     runs: Arc<Runs>,
     accounts: Arc<Accounts>,
     simulated: bool,
-    resume_at: Mutex<Instant>,
-}
-
-/// What became of a run that was due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Due {
-    /// It was started, by this instance or another one, or can be tried again later.
-    Settled,
-    /// No run can be started for now.
-    Stop,
 }
 
 impl WatchKeeper {
     /// Creates the tasks. `simulated` is whether this process queries the simulated web.
     pub fn new(store: Arc<Store>, runs: Arc<Runs>, accounts: Arc<Accounts>, simulated: bool) -> Self {
-        Self { store, runs, accounts, simulated, resume_at: Mutex::new(Instant::now()) }
+        Self { store, runs, accounts, simulated }
     }
 
-    /// Executes the tasks that are due. The maintenance thread calls this about once a second. Failures are logged: the
-    /// next call tries again.
+    /// Compares the runs that have ended, and starts those that are due. The maintenance thread calls this about once a
+    /// second. Failures are logged: the next call tries again.
     pub fn run_due_tasks(&self) {
-        let done = self.close_ended().and_then(|()| self.resume_paid()).and_then(|()| self.start_due());
-        if let Err(error) = done {
+        if let Err(error) = self.close_ended().and_then(|()| self.start_due()) {
             log!(error.log_level(), "cannot keep watches for now: {error}");
         }
     }
 
     /// Starts the runs that are due, in batches and in the order in which they became due.
     fn start_due(&self) -> Result<(), StorageError> {
-        let mut after = None;
-        loop {
-            let due = self.store.due_watches(self.simulated, after, BATCH)?;
-            for watch in &due {
-                if self.start(watch)? == Due::Stop {
-                    return Ok(());
-                }
-            }
-            match due.last() {
-                Some(last) if due.len() == BATCH => after = Some((last.next_at, last.id)),
-                _ => return Ok(()),
-            }
-        }
+        let due = |last: Option<&Watch>| {
+            self.store.due_watches(self.simulated, last.map(|last| (last.next_at, last.id)), BATCH)
+        };
+        // Without an error, no further one can be started for now.
+        let start = |watch: &Watch| if self.start(watch)? { Ok(()) } else { Err(None) };
+        each_item(BATCH, due, start).or_else(|error: Option<StorageError>| error.map_or(Ok(()), Err))
     }
 
-    fn start(&self, watch: &Watch) -> Result<Due, StorageError> {
+    /// Starts a run, unless another instance did, or it is tried again later. Returns whether further ones can be started.
+    fn start(&self, watch: &Watch) -> Result<bool, StorageError> {
         if watch.premium && !self.runs.can_browse() {
-            return Ok(Due::Settled);
+            return Ok(true);
         }
-        let Some((plan, balance)) = self.accounts.balance_of(watch.account)? else { return Ok(Due::Settled) };
+        let Some((plan, balance)) = self.accounts.balance_of(watch.account)? else { return Ok(true) };
         let charge =
             Charge { credits: watch.search().cost(), allowed: balance.allowed, cycle: balance.cycle };
         if watch.premium && !plan.premium {
@@ -105,46 +86,40 @@ impl WatchKeeper {
                 warn!("watch {}: no run is started: {error}", watch.id);
                 return self.skip(watch);
             }
-            Err(StartError::Refused(Refused::Overloaded) | StartError::ShuttingDown) => return Ok(Due::Stop),
+            Err(StartError::Refused(Refused::Overloaded) | StartError::ShuttingDown) => return Ok(false),
             Err(StartError::Storage(error)) => return Err(error),
             // Another instance was faster, or the account is being deleted.
             Ok(_) | Err(_) => {}
         }
-        Ok(Due::Settled)
+        Ok(true)
     }
 
-    fn pause(&self, watch: &Watch) -> Result<Due, StorageError> {
+    fn pause(&self, watch: &Watch) -> Result<bool, StorageError> {
         if self.store.pause_unpaid(watch.id, watch.next_at)? {
             info!("watch {}: paused, because its account cannot pay for a run", watch.id);
         }
-        Ok(Due::Settled)
+        Ok(true)
     }
 
-    fn skip(&self, watch: &Watch) -> Result<Due, StorageError> {
-        self.store.skip_run(watch)?;
-        Ok(Due::Settled)
+    fn skip(&self, watch: &Watch) -> Result<bool, StorageError> {
+        self.store.skip_run(watch).map(|()| true)
     }
 
-    /// Makes watches active again whose account has credits: in a new cycle, or after a change of its plan.
-    fn resume_paid(&self) -> Result<(), StorageError> {
-        let mut resume_at = self.resume_at.lock();
-        if Instant::now() < *resume_at {
-            return Ok(());
+    /// Makes watches active again whose account has credits: in a new cycle, or after a change of its plan. The maintenance
+    /// thread calls this every minute.
+    pub fn resume_paid(&self) {
+        if let Err(error) = self.try_to_resume() {
+            log!(error.log_level(), "cannot resume watches for now: {error}");
         }
-        let mut after = None;
-        loop {
-            let accounts = self.store.unpaid_accounts(after, BATCH)?;
-            for account in &accounts {
-                let Some((plan, balance)) = self.accounts.balance_of(*account)? else { continue };
-                let credits = balance.remaining().unwrap_or(u64::MAX);
-                self.store.resume_paid(*account, credits, plan.premium)?;
-            }
-            match accounts.last() {
-                Some(last) if accounts.len() == BATCH => after = Some(*last),
-                _ => break,
-            }
+    }
+
+    fn try_to_resume(&self) -> Result<(), StorageError> {
+        let unpaid = |last: Option<&AccountId>| self.store.unpaid_accounts(last.copied(), BATCH);
+        for account in all_pages(BATCH, unpaid)? {
+            let Some((plan, balance)) = self.accounts.balance_of(account)? else { continue };
+            let credits = balance.remaining().unwrap_or(u64::MAX);
+            self.store.resume_paid(account, credits, plan.premium)?;
         }
-        *resume_at = Instant::now() + RESUME_EVERY;
         Ok(())
     }
 

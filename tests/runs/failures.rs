@@ -86,7 +86,7 @@ fn an_abandoned_run_does_not_block_the_maintenance_thread_while_the_store_is_una
     let switch = Switch::of(&first.store);
     *switch.refused.lock() = Some("finish");
     let limits = Limits { lease: Duration::ZERO, ..config().limits };
-    let second = first.another_process_with(RunsConfig { limits, ..config() }, RunHooks::default());
+    let second = first.another_process_with(RunsConfig { limits, ..config() }, charge_of());
     second.suppress(suppressed("alice"));
     // The call returns each time without waiting for the store.
     for tries in 1..=2 {

@@ -6,7 +6,7 @@ use sightline::model::follow::{Class, FollowOrder, LeadReason, MAX_LOOKUPS};
 use sightline::model::page::ListFilter;
 use sightline::modules::definition::ResultType;
 use sightline::runs::family::{Family, FollowResult};
-use sightline::runs::leads::lead::{FoundBy, Lead, LeadStatus};
+use sightline::runs::leads::{FoundBy, Lead, LeadStatus};
 
 use super::*;
 
@@ -214,8 +214,8 @@ fn without_credits_the_remaining_leads_are_not_followed() {
         let now = SystemClock.now();
         Ok(Some(Charge { credits: 1, allowed: Some(3), cycle: Cycle::at(Timestamp::UNIX_EPOCH, now) }))
     };
-    let hooks = RunHooks { charge_of: Box::new(charge), ..RunHooks::default() };
-    bench.runs = bench.another_process_with(config(), hooks);
+    let charge_of: ChargeOf = Box::new(charge);
+    bench.runs = bench.another_process_with(config(), charge_of);
     let now = SystemClock.now();
     let charge = Charge { credits: 1, allowed: Some(3), cycle: Cycle::at(Timestamp::UNIX_EPOCH, now) };
     let request =

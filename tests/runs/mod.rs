@@ -29,7 +29,7 @@ use sightline::runs::follow::Next;
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::record::results_after;
-use sightline::runs::service::{Limits, RunHooks, Runs, RunsConfig, StartError, StartRequest, StartResult};
+use sightline::runs::service::{ChargeOf, Limits, Runs, RunsConfig, StartError, StartRequest, StartResult};
 use sightline::store::{self, Store};
 
 mod diff;
@@ -108,7 +108,7 @@ pub(crate) fn bench_on<Web: Prober + 'static>(
     std::fs::write(folder.path("catalog.json"), Value::Array(catalog.to_vec()).to_string()).unwrap();
     let store = store::open(&url.parse().unwrap(), store::Role::Server).unwrap();
     let (account, anchor) = new_account(&store);
-    let runs = engine(&store, &folder, &web, browsers, config, hooks());
+    let runs = engine(&store, &folder, &web, browsers, config, charge_of());
     Bench { runs, web, store, account, anchor, folder }
 }
 
@@ -119,10 +119,10 @@ fn engine<Web: Prober + 'static>(
     web: &Arc<Web>,
     browsers: Arc<dyn Browsers>,
     config: RunsConfig,
-    hooks: RunHooks,
+    charge_of: ChargeOf,
 ) -> Arc<Runs> {
     let catalog = Arc::new(Catalog::load(false, &[PathBuf::from(folder.path("catalog.json"))]).unwrap());
-    Runs::new(Arc::clone(store), catalog, checker(web), browsers, Arc::new(SystemClock), config, hooks)
+    Runs::new(Arc::clone(store), catalog, checker(web), browsers, Arc::new(SystemClock), config, charge_of)
 }
 
 fn checker<Web: Prober + 'static>(web: &Arc<Web>) -> Arc<Checker> {
@@ -168,13 +168,12 @@ impl Switch {
     }
 }
 
-/// Returns hooks by which a search that a lead starts costs one credit of a thousand.
-fn hooks() -> RunHooks {
-    let charge = |_| {
+/// A search that a lead starts costs one credit of a thousand.
+fn charge_of() -> ChargeOf {
+    Box::new(|_| {
         let now = SystemClock.now();
         Ok(Some(Charge { credits: 1, allowed: Some(1000), cycle: Cycle::at(now, now) }))
-    };
-    RunHooks { charge_of: Box::new(charge), ..RunHooks::default() }
+    })
 }
 
 fn new_account(ledger: &Store) -> (AccountId, Timestamp) {
@@ -194,12 +193,12 @@ fn new_account(ledger: &Store) -> (AccountId, Timestamp) {
 impl<Web: Prober + 'static> Bench<Web> {
     /// Creates another process on the same store, with the present catalogue and without browsers.
     pub(crate) fn another_process(&self, web: &Arc<Web>) -> Arc<Runs> {
-        engine(&self.store, &self.folder, web, Arc::new(NoBrowser), config(), hooks())
+        engine(&self.store, &self.folder, web, Arc::new(NoBrowser), config(), charge_of())
     }
 
     /// Creates another process on the same store and the same web.
-    fn another_process_with(&self, config: RunsConfig, hooks: RunHooks) -> Arc<Runs> {
-        engine(&self.store, &self.folder, &self.web, Arc::new(NoBrowser), config, hooks)
+    fn another_process_with(&self, config: RunsConfig, charge_of: ChargeOf) -> Arc<Runs> {
+        engine(&self.store, &self.folder, &self.web, Arc::new(NoBrowser), config, charge_of)
     }
 
     pub(crate) fn order_where(&self, query: &str, change: impl FnOnce(&mut Search)) -> StartRequest {

@@ -103,7 +103,7 @@ fn its_time_counts_from_its_first_start(run_timeout: Duration, options: RunOptio
         if summary.status.is_terminal() {
             break summary;
         }
-        process = first.another_process_with(RunsConfig { limits, ..config() }, RunHooks::default());
+        process = first.another_process_with(RunsConfig { limits, ..config() }, charge_of());
         process.run_due_tasks();
         if let Some(resumed) = process.live(run.id()) {
             has_ended(&resumed, Instant::now() + Duration::from_millis(500));

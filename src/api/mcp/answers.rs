@@ -19,7 +19,7 @@ use crate::model::coverage::Coverage;
 use crate::model::diff::Diff;
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::modules::outcome::Outcome;
-use crate::runs::leads::lead::Lead;
+use crate::runs::leads::Lead;
 use crate::runs::record::RunRecord;
 use crate::service::refusal::Refusal;
 

@@ -190,9 +190,6 @@ impl Runs {
     /// Ends the batches with nothing left to do, and starts rows as long as a driver is free for them. The maintenance
     /// thread calls this after free drivers have taken the runs that wait.
     pub(in crate::runs) fn feed_batches(self: &Arc<Self>) {
-        if !self.hooks.continues_batches {
-            return;
-        }
         let most = (self.config.max_runs / DRIVER_SHARE).max(1);
         if let Err(error) = self.try_to_feed(most) {
             log!(error.log_level(), "cannot continue the batches for now: {error}");
@@ -230,7 +227,7 @@ impl Runs {
             self.store.refuse_row(row, reason).map(|()| true)
         };
         let Some(search) = search else { return refuse(RowRefusal::Unreadable) };
-        let Some(charge) = (self.hooks.charge_of)(account)? else {
+        let Some(charge) = (self.charge_of)(account)? else {
             // The account is being deleted, or its plan is not configured.
             self.store.wait_for_credits(account, CREDIT_PAUSE)?;
             return Ok(true);

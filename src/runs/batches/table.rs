@@ -1,7 +1,7 @@
 //! Searches as CSV: the columns `type` and `query`, or one column of queries of one type.
 //!
-//! Files of spreadsheets are read, too: in UTF-16 or with a byte order mark, with `;` or a tab between the cells, with a
-//! first line `sep=;` that names this separator, and with any line end. Lines that start with `#` are comments.
+//! Files of spreadsheets are read, too: in UTF-16 or with a byte order mark, with `;` or a tab between the cells, and with
+//! any line end. Lines that start with `#` are comments.
 
 use std::borrow::Cow;
 
@@ -55,13 +55,14 @@ pub fn read(
     let text = decoded(bytes).ok_or_else(|| {
         TableError::new("the file is not text in UTF-8", "CSV in UTF-8, or in UTF-16 with a byte order mark")
     })?;
-    let (text, separator) = without_remarks(&text);
-    let text = text.as_str();
+    // The reader counts only this line end.
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut reader = ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
         .trim(Trim::All)
-        .delimiter(separator.unwrap_or_else(|| delimiter(text)))
+        .comment(Some(b'#'))
+        .delimiter(delimiter(&text))
         .from_reader(text.as_bytes());
     let records = reader.records().collect::<Result<Vec<StringRecord>, _>>();
     let records = records.map_err(|_| TableError::new("the file is not CSV", ALLOWED))?;
@@ -81,7 +82,7 @@ pub fn read(
             Ok(query) => draft.add(row, &query, Search::plain(&query)),
             Err((field, message, allowed)) => draft.invalid.push(InvalidRow {
                 row,
-                line: line_of(record, text),
+                line: line_of(record, &text),
                 field: field.to_owned(),
                 message,
                 allowed,
@@ -97,43 +98,24 @@ fn decoded(bytes: &[u8]) -> Option<Cow<'_, str>> {
     encoding.decode_without_bom_handling_and_without_replacement(&bytes[mark..])
 }
 
-/// Returns the text with one kind of line ends, and with empty lines in place of comments and of a first line `sep=X`, so
-/// that the numbers of the other lines stay the same. Returns the separator `X`, too.
-fn without_remarks(text: &str) -> (String, Option<u8>) {
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let (mut kept, mut separator, mut is_first) = (String::with_capacity(text.len()), None, true);
-    for line in text.split('\n') {
-        let bare = line.trim_start();
-        let named = match bare.trim_matches('"').as_bytes() {
-            [b's' | b'S', b'e' | b'E', b'p' | b'P', b'=', sign @ (b',' | b';' | b'\t' | b'|'), rest @ ..]
-                if is_first && rest.iter().all(|byte| byte == sign) =>
-            {
-                Some(*sign)
-            }
-            _ => None,
-        };
-        separator = separator.or(named);
-        let is_remark = named.is_some() || bare.starts_with('#');
-        is_first &= bare.is_empty() || bare.starts_with('#');
-        kept.push_str(if is_remark { "" } else { line });
-        kept.push('\n');
-    }
-    (kept, separator)
-}
-
 /// Returns the sign between the cells: the most frequent of the possible ones in the first line.
 fn delimiter(text: &str) -> u8 {
-    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let line = text.lines().find(|line| !is_skipped(line.trim())).unwrap_or_default();
     let count = |sign: &u8| line.bytes().filter(|byte| byte == sign).count();
     // Of equal ones, the last.
     [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
 }
 
-/// Returns the line of a record, from 1. The reader has not skipped the empty lines before it yet.
+/// Returns whether the reader skips a line.
+fn is_skipped(line: &str) -> bool {
+    line.is_empty() || line.starts_with('#')
+}
+
+/// Returns the line of a record, from 1. The reader has not skipped the lines before it yet.
 fn line_of(record: &StringRecord, text: &str) -> Option<u64> {
     let start = record.position()?;
-    let before = text.as_bytes().get(usize::try_from(start.byte()).ok()?..)?;
-    Some(start.line() + before.iter().take_while(|byte| **byte == b'\n').count() as u64)
+    let rest = text.get(usize::try_from(start.byte()).ok()?..)?;
+    Some(start.line() + rest.lines().take_while(|line| is_skipped(line)).count() as u64)
 }
 
 /// The places of the columns.
@@ -208,11 +190,7 @@ mod tests {
             "Query\tType\ralice\tusername\ra@example.com\temail",
             "\"type\",\"query\",\"note\"\n\"username\",\"alice\",\"x, y\"\n\n\"email\", a@example.com ,\n",
             "query,type\nalice,\na@example.com,EMAIL\n",
-            "sep=;\r\ntype;query\r\nusername;alice\r\nemail;a@example.com\r\n",
-            "\u{feff}\nsep=,\ntype,query,a;b;c\nusername,alice\nemail,a@example.com\n",
-            "\"sep=|\"\rtype|query\rusername|alice\remail|a@example.com",
-            "# a\nsep=;\ntype;query\nusername;alice\nemail;a@example.com\n",
-            "# a, \"list\ntype,query\nusername,alice\n  # more\nemail,a@example.com\n",
+            "# a; \"list\ntype,query\nusername,alice\n# more\nemail,a@example.com\n",
         ] {
             assert_eq!(searches(text, USERNAME), want, "{text:?}");
             let units = || std::iter::once(0xfeff).chain(text.trim_start_matches('\u{feff}').encode_utf16());
@@ -258,8 +236,7 @@ mod tests {
         );
         assert_eq!(draft.rows.len(), 1);
         for end in ["\n", "\r\n", "\r"] {
-            let text =
-                "sep=,\n# x\ntype,query\n#\n\nnick,bob\nusername,\"b\nob\"\nnick,bob\n".replace('\n', end);
+            let text = "\n# x\ntype,query\n#\n\nnick,bob\nusername,\"b\nob\"\nnick,bob\n".replace('\n', end);
             let draft = read(text.as_bytes(), |_| None).unwrap();
             let rows: Vec<_> = draft.invalid.iter().map(|row| (row.row, row.line)).collect();
             assert_eq!(rows, [(1, Some(6)), (2, Some(7)), (3, Some(9))], "{text:?}");

@@ -5,19 +5,20 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use log::{error, warn};
+use parking_lot::Mutex;
 
-use super::recorder::{Answer, Asked};
-use super::{Driver, Message, TimeLimit};
+use super::{Asked, Driver, Message, TimeLimit};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::probe::Answered;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 use crate::modules::terms::Terms;
+use crate::runs::health::counting::HealthUpdates;
 use crate::runs::live::{LiveRun, Stopped};
-use crate::runs::scheduler::task::{Kind, Task};
-use crate::runs::scheduler::{Feedback, Permit, Turn, Work, denied_report};
+use crate::runs::scheduler::{Feedback, Kind, Permit, Task, Turn, Work, denied_report};
 use crate::runs::service::Runs;
 use crate::runs::shared_answers;
 
@@ -37,7 +38,7 @@ impl Driver<'_> {
         for asked in round {
             let skipped = self.why_skipped(&asked).map(|reason| (Outcome::Skipped, reason));
             if let Some((outcome, reason)) = skipped.or(over) {
-                self.recorder.note(&asked, Report::bare(outcome, reason), Duration::ZERO);
+                self.note(&asked, Report::bare(outcome, reason), Duration::ZERO);
                 continue;
             }
             tasks.push(self.task(&asked, slow));
@@ -64,6 +65,7 @@ impl Driver<'_> {
             module: Arc::clone(module),
             query: Arc::clone(query),
             controls_early: expected >= slow,
+            health_updates: Arc::clone(&self.health_updates),
             place: self.places,
             sender: self.sender.clone(),
         };
@@ -99,14 +101,15 @@ impl Driver<'_> {
         if let Some((outcome, reason)) = self.why_over() {
             self.group.cancel();
             let is_abandoned = is_stopped || now >= self.limit.abandon_at;
-            for (_, asked) in self.open.extract_if(|_, asked| is_abandoned || asked.begun.is_none()) {
+            let given_up = self.open.extract_if(|_, asked| is_abandoned || asked.begun.is_none());
+            for (_, asked) in given_up.collect::<Vec<_>>() {
                 // Zero is the duration of checks that were not started.
                 let took = asked.begun.as_ref().map(|(at, _)| at.elapsed().max(Duration::from_millis(1)));
                 if took.is_some() && reason == Reason::RunDeadline {
                     let (run, module) = (self.run.id(), asked.module.id());
                     warn!("run {run}: module {module} exceeded its deadline and is abandoned");
                 }
-                self.recorder.note(&asked, Report::bare(outcome, reason), took.unwrap_or_default());
+                self.note(&asked, Report::bare(outcome, reason), took.unwrap_or_default());
             }
         }
         if self.trials_end().is_some_and(|end| end <= now) {
@@ -125,13 +128,13 @@ impl Driver<'_> {
     /// Gives up the trials of hosts whose circuit is open, if only they are left. They go on without the run: a success
     /// closes the circuit for the next search.
     fn abandon_trials(&mut self) {
-        for (_, asked) in self.open.drain() {
+        for asked in std::mem::take(&mut self.open).into_values() {
             let Some((at, trial)) = &asked.begun else { continue };
             // Without a denial, the trial has just succeeded.
             let denial = trial.as_ref().and_then(|host| self.runs.health.circuits.denial(host));
             let report =
                 denial.map_or_else(|| Report::bare(Outcome::Timeout, Reason::CircuitOpen), denied_report);
-            self.recorder.note(&asked, report, at.elapsed());
+            self.note(&asked, report, at.elapsed());
         }
     }
 }
@@ -145,6 +148,7 @@ struct Check {
     query: Arc<Query>,
     /// Whether its control check begins with it.
     controls_early: bool,
+    health_updates: Arc<Mutex<HealthUpdates>>,
     place: usize,
     sender: Sender<Message>,
 }
@@ -153,7 +157,17 @@ impl Check {
     fn take(self, turn: Turn) {
         match turn {
             Ok(permit) => self.make(*permit),
-            Err(report) => self.end((*report).into(), true, Duration::ZERO),
+            // It is the answer to another check, or says why none is made.
+            Err(report) => {
+                if report.outcome.is_conclusive() {
+                    self.runs.figures.shared_answers.one();
+                    if !self.module.reads_only_feeds() {
+                        self.health_updates.lock().note_conclusion();
+                    }
+                }
+                let at = self.runs.clock.now();
+                self.end((*report).into(), Duration::ZERO, at);
+            }
         }
     }
 
@@ -162,20 +176,20 @@ impl Check {
         if run.wants_no_checks() {
             return;
         }
-        self.send(Message::Begun { place: self.place, trial: permit.first_trial() });
-        let (began, began_at) = (Instant::now(), runs.clock.now());
+        self.send(Message::Begun { place: self.place, trial: permit.first_trial().cloned() });
+        let began = Instant::now();
         if self.controls_early {
             self.control_early(&permit, began);
         }
-        let (mut report, had_full_time) = self.checked(&permit, began);
-        permit.note_report(module, &report);
-        runs.health.note_further_failures(run.id(), &mut report, began_at);
+        let (report, had_full_time) = self.checked(&permit, began);
+        let (took, at) = (began.elapsed(), runs.clock.now());
+        self.health_updates.lock().take(&runs.health, module, &report, took, at);
         runs.note_pauses(&report.pauses);
         let is_shareable = had_full_time && run.stopped() != Some(Stopped::Deleted);
         let shared = is_shareable.then(|| shared_answers::Answer::of(run.id(), &report)).flatten();
         // The host becomes free before the driver handles the report.
         permit.end(Feedback::of(&report), shared);
-        self.end(report, false, began.elapsed());
+        self.end(report, took, at);
     }
 
     /// Makes the check, which was started at `since`. Returns its report, and whether it had its full time.
@@ -190,7 +204,7 @@ impl Check {
         let is_patient = run.opening().options.patient || permit.first_trial().is_some();
         let learned = (!is_patient).then(|| runs.health.deadline(module, runs.clock.now())).flatten();
         let answer_by = learned.map_or(deadline, |learned| deadline.min(since + learned));
-        let (ceiling, trial) = (limit.at, permit.module_trial());
+        let (ceiling, trial) = (limit.at, permit.module_trial);
         let terms = Terms { since, answer_by, deadline, ceiling, hosts: permit, trial };
         // A panic is an error of this module only. The parts that a check shares with others, such as the checker's
         // caches, are behind locks that are not poisoned.
@@ -206,9 +220,8 @@ impl Check {
         (report, had_full_time)
     }
 
-    fn end(&self, report: Arc<Report>, is_shared: bool, took: Duration) {
-        let answer = Answer { report, is_shared, took, at: self.runs.clock.now() };
-        self.send(Message::Ended { place: self.place, answer });
+    fn end(&self, report: Arc<Report>, took: Duration, at: Timestamp) {
+        self.send(Message::Ended { place: self.place, report, took, at });
     }
 
     /// Sends a message to the driver, which may have ended without the check.
@@ -240,7 +253,7 @@ impl Check {
                 let control = AssertUnwindSafe(|| runs.checker.control_early(&module, &query, terms));
                 match catch_unwind(control) {
                     Ok((evidence, pauses)) => {
-                        permit.note_evidence(&module, &evidence);
+                        runs.health.note_evidence(&module, &evidence);
                         runs.note_pauses(&pauses);
                     }
                     Err(_) => error!("module {} panicked in its control check", module.id()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use log::log;
 
-use super::recorder::Asked;
+use super::Asked;
 use crate::model::follow::Lookup;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};

@@ -16,8 +16,7 @@ use crate::modules::probe::Trace;
 use crate::runs::live::LiveRun;
 use crate::runs::pictures::avatar::{AVATAR, picture_address};
 use crate::runs::pictures::picture::fetch;
-use crate::runs::scheduler::task::{Kind, Task};
-use crate::runs::scheduler::{Turn, Work};
+use crate::runs::scheduler::{Kind, Task, Turn, Work};
 use crate::runs::service::Runs;
 
 /// The most pictures of a run.

@@ -3,25 +3,27 @@
 //! limits are checked in the transaction that starts it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use log::{info, log};
 use uuid::Uuid;
 
 use super::plan::{NextSearch, Rules, next_searches};
 use crate::base::ids::{AccountId, RunId};
+use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::family::StoredFamily;
 use crate::model::follow::{FollowEnd, LeadCounts, LeadReason};
-use crate::model::run::{RunOptions, RunSummary, count};
+use crate::model::run::{RunSummary, count};
 use crate::model::search::Search;
-use crate::model::start::{Cause, NewRun, Refused, Started};
-use crate::runs::leads::lead::{Lead, LeadStatus};
+use crate::model::start::{Cause, Refused};
 use crate::runs::leads::links::{RunLinks, Subjects};
+use crate::runs::leads::{Lead, LeadStatus};
 use crate::runs::leads::{Leads, leads};
 use crate::runs::record::read_run;
-use crate::runs::service::{Runs, StartRequest};
+use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
 
 /// The number of idle families that are read at once.
 const IDLE_FAMILIES: usize = 100;
@@ -29,7 +31,7 @@ const IDLE_FAMILIES: usize = 100;
 /// Starts the runs whose turn has come, and records the end of the following if there is nothing left. `ending` is a
 /// run that has ended, or has all its results and is about to end: while others of its level run, nothing is to be done,
 /// and the family is not read. Failures are logged: maintenance tries again.
-pub(in crate::runs) fn advance(runs: &Runs, root: RunId, account: AccountId, ending: Option<RunId>) {
+pub(in crate::runs) fn advance(runs: &Arc<Runs>, root: RunId, account: AccountId, ending: Option<RunId>) {
     if runs.drivers.is_shutting_down() {
         return;
     }
@@ -39,7 +41,7 @@ pub(in crate::runs) fn advance(runs: &Runs, root: RunId, account: AccountId, end
 }
 
 fn try_to_advance(
-    runs: &Runs,
+    runs: &Arc<Runs>,
     root: RunId,
     account: AccountId,
     ending: Option<RunId>,
@@ -89,7 +91,7 @@ fn depth_of(run: &RunSummary) -> u8 {
 
 /// Returns what the results of runs point to. The results are read only of runs that have ended without success, or in an
 /// earlier version: others have stored it.
-fn links(runs: &Runs, ended: &[&RunSummary], root: RunId) -> Result<Vec<RunLinks>, StorageError> {
+fn links(runs: &Arc<Runs>, ended: &[&RunSummary], root: RunId) -> Result<Vec<RunLinks>, StorageError> {
     let mut links = Vec::new();
     for (id, stored) in runs.store.family_links(root)? {
         let Some(run) = ended.iter().find(|run| run.id == id) else { continue };
@@ -107,7 +109,7 @@ fn links(runs: &Runs, ended: &[&RunSummary], root: RunId) -> Result<Vec<RunLinks
 
 /// Starts the runs for leads up to this level. Returns why it stopped before the last one.
 fn start_next(
-    runs: &Runs,
+    runs: &Arc<Runs>,
     family: &StoredFamily,
     leads: &Leads,
     rules: &Rules<'_>,
@@ -123,67 +125,53 @@ fn start_next(
         next.truncate(left);
     }
     for search in next {
-        let Some(charge) = (runs.hooks.charge_of)(root.account)? else { return Ok(None) };
-        match start(runs, root, search, Origin::SYSTEM, &charge)?.1 {
-            Started::Refused(Refused::InsufficientCredits { .. }) => {
+        let Some(charge) = (runs.charge_of)(root.account)? else { return Ok(None) };
+        match start(runs, root, search, Origin::SYSTEM, charge) {
+            Err(StartError::Refused(Refused::InsufficientCredits { .. })) => {
                 return Ok(Some(LeadReason::InsufficientCredits));
             }
-            Started::Refused(Refused::FamilyFull) => return Ok(Some(LeadReason::Limit)),
-            Started::Refused(Refused::FamilyGone | Refused::UnknownAccount) => return Ok(None),
-            _ => {}
+            Err(StartError::Refused(Refused::FamilyFull)) => return Ok(Some(LeadReason::Limit)),
+            Err(StartError::Refused(Refused::FamilyGone | Refused::UnknownAccount)) => return Ok(None),
+            Err(StartError::Storage(error)) => return Err(error),
+            Ok(_) | Err(_) => {}
         }
     }
     Ok(stopped)
 }
 
 /// Continues the families that no run continues, because the process that drove their last run ended before it did so.
-pub(in crate::runs) fn advance_idle(runs: &Runs) {
-    // In pages, so that a family that cannot be continued hides no other.
-    let mut after = RunId(Uuid::nil());
-    loop {
-        match runs.store.idle_families(runs.config.simulated, after, IDLE_FAMILIES) {
-            Ok(idle) => {
-                idle.iter().for_each(|(root, account)| advance(runs, *root, *account, None));
-                match idle.last() {
-                    Some((last, _)) if idle.len() == IDLE_FAMILIES => after = *last,
-                    _ => return,
-                }
-            }
-            Err(error) => return log!(error.log_level(), "cannot look for families of runs: {error}"),
-        }
+pub(in crate::runs) fn advance_idle(runs: &Arc<Runs>) {
+    // All of them, so that a family that cannot be continued hides no other.
+    let idle = |last: Option<&(RunId, AccountId)>| {
+        let after = last.map_or(RunId(Uuid::nil()), |(root, _)| *root);
+        runs.store.idle_families(runs.config.simulated, after, IDLE_FAMILIES)
+    };
+    match all_pages(IDLE_FAMILIES, idle) {
+        Ok(idle) => idle.iter().for_each(|(root, account)| advance(runs, *root, *account, None)),
+        Err(error) => log!(error.log_level(), "cannot look for families of runs: {error}"),
     }
 }
 
 /// Charges the run for a lead, and queues it for any instance. It has the account and the options of `like`, a run of the
-/// family. Returns its id, which is in use only if it was created. If the answer of the commit is lost, the next try finds
-/// the run by its lead.
+/// family. If the answer of the commit is lost, the next try finds the run by its lead.
 ///
 /// # Errors
-/// Returns an error if the store fails.
+/// Returns why it was not started.
 pub(super) fn start(
-    runs: &Runs,
+    runs: &Arc<Runs>,
     like: &RunSummary,
-    NextSearch { member, query, modules, named }: NextSearch,
+    NextSearch { member, query, choice }: NextSearch,
     origin: Origin,
-    charge: &Charge,
-) -> Result<(RunId, Started), StorageError> {
+    charge: Charge,
+) -> Result<StartResult, StartError> {
     let parent = member.place.parent;
-    let options = RunOptions { named, ..like.options };
-    let request = StartRequest {
-        account: like.account,
-        search: Search { options, follow: like.follow.clone(), ..Search::plain(&query) },
-        cause: Cause::Lead(member),
-        charge: *charge,
-        idempotency: None,
-        origin,
-    };
-    let modules = modules.iter().map(|module| module.id().to_string()).collect();
-    let new = NewRun { simulated: like.simulated, ..runs.new_run(request, modules, None) };
-    let started = runs.store.start(&new, charge)?;
-    if started == Started::Created {
-        info!("run {}: started for a lead of run {parent}", new.id);
-        runs.figures.note_start(new.search.search_type, charge.credits);
-        runs.drivers.wake_maintenance();
+    let (options, follow) = (like.options, like.follow.clone());
+    let search = Search { options, follow, choice, ..Search::plain(&query) };
+    let (account, cause) = (like.account, Cause::Lead(member));
+    let request = StartRequest { account, search, cause, charge, idempotency: None, origin };
+    let started = runs.start_later(request)?;
+    if let StartResult::Started(run) = &started {
+        info!("run {}: started for a lead of run {parent}", run.id);
     }
-    Ok((new.id, started))
+    Ok(started)
 }

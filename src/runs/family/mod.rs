@@ -10,14 +10,15 @@ pub(super) mod advance;
 pub mod plan;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use uuid::Uuid;
 
-use super::leads::lead::{Lead, LeadStatus};
 use super::leads::links::{RunLinks, Subjects};
+use super::leads::{Lead, LeadStatus};
 use super::leads::{Leads, leads};
 use super::record::{Findings, RunRecord, read_run};
-use super::service::Runs;
+use super::service::{Runs, StartError, StartResult};
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
@@ -25,7 +26,7 @@ use crate::model::credits::Charge;
 use crate::model::family::{FamilyTree, StoredFamily};
 use crate::model::follow::{LeadReason, MAX_SEARCHES, Membership, NewMember};
 use crate::model::run::{RunSummary, count};
-use crate::model::start::{Refused, Started};
+use crate::modules::catalog::Choice;
 use crate::modules::definition::ResultType;
 use advance::start;
 use plan::{NextSearch, Rules, is_asked, next_searches};
@@ -82,8 +83,6 @@ pub enum FollowResult {
     NoSuchLead,
     /// The lead cannot be followed. Contains the reason, or `None` if the search has found it already.
     NotFollowable(Option<LeadReason>),
-    /// The store has refused the run.
-    Refused(Refused),
 }
 
 impl Runs {
@@ -206,14 +205,14 @@ impl Runs {
     /// deleted.
     ///
     /// # Errors
-    /// Returns an error if the store fails.
+    /// Returns why the run was not started.
     pub fn follow_lead(
-        &self,
+        self: &Arc<Self>,
         family: &Family,
         lead_id: Uuid,
         charge: &Charge,
         origin: Origin,
-    ) -> Result<FollowResult, StorageError> {
+    ) -> Result<FollowResult, StartError> {
         let leads = self.leads(family);
         let Some(lead) = leads.all.iter().find(|lead| lead.lead_id == lead_id) else {
             return Ok(FollowResult::NoSuchLead);
@@ -226,20 +225,20 @@ impl Runs {
         }
         let parent = family.asked();
         let rules = Rules::on_request(self, parent);
-        let (query, modules) = match rules.judge(lead) {
-            Ok((query, modules)) => (query, modules.to_vec()),
+        let is_of_this_web = parent.simulated == self.config.simulated;
+        let (query, module) = match rules.judge(lead) {
+            Ok(judged) if is_of_this_web => judged,
+            Ok(_) => return Ok(FollowResult::NotFollowable(Some(LeadReason::Unsupported))),
             Err(reason) => return Ok(FollowResult::NotFollowable(Some(reason))),
         };
         let place = Membership { root: family.root(), parent: parent.id, depth: lead.level() };
-        let (named, class) = (lead.kind == ResultType::Account, lead.class);
-        let member =
-            NewMember { place, lead: lead_id, class, max_searches: MAX_SEARCHES, is_on_request: true };
-        let search = NextSearch { member, query, modules, named };
-        let (run, started) = start(self, parent, search, origin, charge)?;
-        Ok(match started {
-            Started::Created => FollowResult::Run(run),
-            Started::Repeated(earlier) => FollowResult::Run(earlier),
-            Started::Refused(refused) => FollowResult::Refused(refused),
-        })
+        let (class, max_searches) = (lead.class, MAX_SEARCHES);
+        let member = NewMember { place, lead: lead_id, class, max_searches, is_on_request: true };
+        let modules = module.map(|module| module.id().to_string()).into_iter().collect();
+        let choice = Choice { modules, ..rules.order.choice.clone() };
+        match start(self, parent, NextSearch { member, query, choice }, origin, *charge)? {
+            StartResult::Started(run) => Ok(FollowResult::Run(run.id)),
+            StartResult::Repeated(earlier) => Ok(FollowResult::Run(earlier)),
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! of the results that name it. Leads are followed level by level, and within a level in the order of
 //! [`leads`]: verified ones first, then by confidence.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -14,12 +14,12 @@ use crate::model::follow::{
     Class, FollowOrder, LeadReason, Lookup, MAX_LOOKUPS, MAX_SEARCHES, Membership, NewMember,
 };
 use crate::model::run::{RunOptions, RunSummary};
-use crate::modules::catalog::{Catalog, Choice, Selection};
+use crate::modules::catalog::{Catalog, Choice};
 use crate::modules::definition::{Contact, ResultType};
 use crate::modules::module::Module;
 use crate::modules::query::{Query, SearchType};
-use crate::runs::leads::lead::{Lead, LeadStatus};
 use crate::runs::leads::links::{RunLinks, Subjects};
+use crate::runs::leads::{Lead, LeadStatus};
 use crate::runs::leads::{Leads, leads};
 use crate::runs::record::Findings;
 use crate::runs::service::Runs;
@@ -34,8 +34,8 @@ pub(in crate::runs) struct Rules<'a> {
     is_on_request: bool,
     /// The catalogue, whose modules look accounts up.
     pub(super) catalog: Arc<Catalog>,
-    /// The modules that a run for a lead asks, by the type of its query. `None` if there are none.
-    modules: BTreeMap<SearchType, Option<Vec<Arc<Module>>>>,
+    /// The types of queries for which a run would ask some module.
+    supported: Vec<SearchType>,
     /// The identifiers that are never searched.
     suppressed: Arc<Suppressed>,
 }
@@ -43,14 +43,12 @@ pub(in crate::runs) struct Rules<'a> {
 impl<'a> Rules<'a> {
     pub(in crate::runs) fn of(runs: &'a Runs, order: &FollowOrder, root_type: SearchType) -> Self {
         let (catalog, suppressed) = (runs.catalog.get(), runs.suppression.get());
-        let modules = SearchType::ALL.map(|search_type| {
-            let choice = order.choice_for(search_type, root_type);
-            let (premium, discovery, nsfw) = (false, runs.config.discovery, choice.nsfw);
-            let switches = Selection { search_type, premium, discovery, nsfw };
-            (search_type, catalog.choose(&switches, &choice).ok())
+        let mut supported = SearchType::ALL.to_vec();
+        supported.retain(|search_type| {
+            let choice = order.choice_for(*search_type, root_type);
+            runs.modules_for(*search_type, false, &choice).is_ok()
         });
-        let modules = modules.into_iter().collect();
-        Self { runs, order: order.clone(), is_on_request: false, catalog, modules, suppressed }
+        Self { runs, order: order.clone(), is_on_request: false, catalog, supported, suppressed }
     }
 
     /// Returns the rules by which leads of a run are followed on request: at any distance and of any class, with the
@@ -65,10 +63,10 @@ impl<'a> Rules<'a> {
         Self { is_on_request: true, ..Self::of(runs, &order, run.search_type) }
     }
 
-    /// Returns how a lead is followed if no limit is reached, or why not: the query, and the modules that are asked. An
-    /// account is asked for within the run that has named it; for any other lead, a run is started. The lead must not be
+    /// Returns how a lead is followed if no limit is reached, or why not: the query, and the module that is asked for an
+    /// account, within the run that has named it. For any other lead, a run is started. The lead must not be
     /// [`LeadStatus::Found`].
-    pub(super) fn judge(&self, lead: &Lead) -> Result<(Query, &[Arc<Module>]), LeadReason> {
+    pub(super) fn judge(&self, lead: &Lead) -> Result<(Query, Option<&Arc<Module>>), LeadReason> {
         let is_obstacle = |reason: &LeadReason| {
             reason.is_final() || *reason != LeadReason::NotRequested && !self.is_on_request
         };
@@ -91,11 +89,10 @@ impl<'a> Rules<'a> {
         if lead.level() > self.order.depth {
             return Err(LeadReason::Depth);
         }
-        let modules = match lead.kind {
-            ResultType::Account => self.module_of(lead, &query).map(std::slice::from_ref),
-            _ => self.modules[&search_type].as_deref(),
-        };
-        Ok((query, modules.ok_or(LeadReason::Unsupported)?))
+        let module = self.module_of(lead, &query).filter(|_| lead.kind == ResultType::Account);
+        let is_supported =
+            module.is_some() || lead.kind != ResultType::Account && self.supported.contains(&search_type);
+        if is_supported { Ok((query, module)) } else { Err(LeadReason::Unsupported) }
     }
 
     /// Returns the module that looks an account up. It is never asked for what the choice of modules leaves out.
@@ -118,13 +115,13 @@ impl<'a> Rules<'a> {
         leads: &'r Leads,
         are_accounts: bool,
         known: &HashSet<Uuid>,
-    ) -> impl Iterator<Item = (&'r Lead, Query, &'r [Arc<Module>])> {
+    ) -> impl Iterator<Item = (&'r Lead, Query, Option<&'r Arc<Module>>)> {
         let is_open = move |lead: &&Lead| {
             lead.status != LeadStatus::Found
                 && (lead.kind == ResultType::Account) == are_accounts
                 && !known.contains(&lead.lead_id)
         };
-        let judged = |lead| self.judge(lead).ok().map(|(query, modules)| (lead, query, modules));
+        let judged = |lead| self.judge(lead).ok().map(|(query, module)| (lead, query, module));
         leads.all.iter().filter(is_open).filter_map(judged)
     }
 }
@@ -149,8 +146,8 @@ pub(in crate::runs) fn next_lookups(
     let subjects = Subjects::of(member, rules.catalog.profiles());
     let found = leads(vec![RunLinks::of(&subjects)]);
     let planned: HashSet<Uuid> = known.iter().map(|lookup| lookup.lead_id).collect();
-    let next = rules.open(&found, true, &planned).filter_map(|(lead, query, modules)| {
-        let module = modules.first().filter(|_| !is_asked(lead, std::slice::from_ref(member)))?;
+    let next = rules.open(&found, true, &planned).filter_map(|(lead, query, module)| {
+        let module = module.filter(|_| !is_asked(lead, std::slice::from_ref(member)))?;
         let lookup = Lookup {
             lead_id: lead.lead_id,
             class: lead.class,
@@ -173,10 +170,8 @@ pub struct NextSearch {
     pub member: NewMember,
     /// The query.
     pub query: Query,
-    /// The modules.
-    pub modules: Vec<Arc<Module>>,
-    /// Whether the modules were named.
-    pub named: bool,
+    /// The choice of its modules.
+    pub choice: Choice,
 }
 
 /// Returns the runs that the leads of a family start next, without the limit on their number. `known` are the leads for
@@ -190,12 +185,12 @@ pub(super) fn next_searches(
 ) -> Vec<NextSearch> {
     let open = rules.open(leads, false, known).filter(|(lead, ..)| lead.level() <= level);
     let mut next: Vec<NextSearch> = open
-        .map(|(lead, query, modules)| {
+        .map(|(lead, query, _)| {
             let place = Membership { root: root.id, parent: lead.nearest.1.run_id, depth: lead.level() };
             let (class, max_searches) = (lead.class, rules.order.max_searches);
             let member = NewMember { place, lead: lead.lead_id, class, max_searches, is_on_request: false };
             let choice = rules.order.choice_for(query.search_type(), root.search_type);
-            NextSearch { member, query, modules: modules.to_vec(), named: !choice.modules.is_empty() }
+            NextSearch { member, query, choice }
         })
         .collect();
     // The runs of this level may name the leads of further levels as well, which are then nearer to the root.

@@ -2,8 +2,8 @@
 //! those of all hosts, or of all modules.
 //!
 //! A breaker is closed until several checks in a row, of at least two runs, fail. Then it opens, and no check contacts
-//! the host or the module. After a wait, one check is let through as a trial. A success closes the breaker. A failure
-//! doubles the wait.
+//! the host or the module. After a wait, one check is let through as a trial, and after as long a wait another one. A success
+//! closes the breaker. A failure doubles the wait.
 //!
 //! A host that concludes some checks must not be given up because of others that it does not answer. The more failures in
 //! a row a success has followed, the more are needed.
@@ -69,10 +69,8 @@ pub(super) struct Breaker {
     row: Row,
     /// About how many failures in a row a success has followed lately.
     usual_row: f64,
-    /// Whether a trial is in progress.
-    in_trial: bool,
-    /// The time from which the last trial was allowed, as long as its failure has not been counted.
-    tried: Option<Timestamp>,
+    /// Whether a trial has begun whose end has not been counted.
+    is_tried: bool,
     /// The time of the last success.
     succeeded: Timestamp,
 }
@@ -96,7 +94,7 @@ impl Breaker {
         // A time that is too far ahead is that of a clock that was set back.
         let is_due = left <= SignedDuration::ZERO || left.unsigned_abs() > opening.wait.max(rules.longest);
         match &opening.cause {
-            _ if !self.in_trial && (is_due || is_renewed) => Ok(true),
+            _ if is_due || is_renewed && !self.is_tried => Ok(true),
             Cause::Check(outcome) => Err(Denial::Circuit(*outcome, opening.times())),
             Cause::Control(_) => Err(Denial::Quarantine(opening.times())),
         }
@@ -105,20 +103,8 @@ impl Breaker {
     /// Begins the trial that [`Self::ask`] allows. The next one is allowed after the present wait.
     fn begin_trial(&mut self, now: Timestamp) {
         if let Some(opening) = &mut self.state.opening {
-            self.in_trial = true;
-            self.tried = Some(opening.next_try);
+            self.is_tried = true;
             opening.next_try = after(now, opening.wait);
-        }
-    }
-
-    /// Ends the trial. If it was not made, the next one is allowed at once.
-    fn end_trial(&mut self, was_made: bool) {
-        let was_in_trial = std::mem::replace(&mut self.in_trial, false);
-        if was_in_trial
-            && !was_made
-            && let (Some(opening), Some(due)) = (&mut self.state.opening, self.tried.take())
-        {
-            opening.next_try = due;
         }
     }
 
@@ -126,7 +112,7 @@ impl Breaker {
     pub(super) fn note_failure(&mut self, run: RunId, cause: Cause, now: Timestamp, rules: Rules) {
         let opening = if let Some(opening) = &self.state.opening {
             // Only one failure counts for each trial. Others are of checks that began earlier or that ask anyway.
-            if self.tried.take().is_none() {
+            if !std::mem::take(&mut self.is_tried) {
                 return;
             }
             let wait = (opening.wait * 2).min(rules.longest);
@@ -144,7 +130,6 @@ impl Breaker {
             let (failures, wait) = (row.failures, rules.first);
             Opening { failures, cause, since: now, wait, next_try: after(now, wait) }
         };
-        self.tried = None;
         self.state.change(Some(opening), now);
         self.is_unwritten = true;
     }
@@ -157,7 +142,7 @@ impl Breaker {
             None => f64::from(self.row.failures).min(LONGEST_ROW),
         };
         self.usual_row = row.max(KEPT_ROW * self.usual_row + (1.0 - KEPT_ROW) * row);
-        (self.row, self.tried) = (Row::default(), None);
+        (self.row, self.is_tried) = (Row::default(), false);
         self.is_unwritten |= self.state.close(now);
     }
 
@@ -167,7 +152,7 @@ impl Breaker {
             self.is_unwritten &= self.state.changed_at != stored.changed_at;
             return;
         }
-        (self.row, self.tried) = (Row::default(), None);
+        (self.row, self.is_tried) = (Row::default(), false);
         (self.state, self.is_unwritten) = (stored, false);
         if self.succeeded >= self.state.changed_at {
             self.is_unwritten = self.state.close(self.succeeded);
@@ -197,7 +182,7 @@ impl Breaker {
     /// Returns whether the breaker contains nothing that a later check needs. Successes and stored changes before `old`
     /// are not needed.
     fn is_idle(&self, old: Timestamp) -> bool {
-        let is_closed = self.state.opening.is_none() && self.row.failures == 0 && !self.in_trial;
+        let is_closed = self.state.opening.is_none() && self.row.failures == 0;
         is_closed && !self.is_unwritten && self.succeeded.max(self.state.changed_at) < old
     }
 }
@@ -223,7 +208,7 @@ impl Breakers {
         self.ask(host, |_| false, false).err()
     }
 
-    /// Requests access to a host. A trial begins at once, and must be ended with [`Self::end_trial`].
+    /// Requests access to a host. A trial begins at once.
     pub fn access(&self, host: &str) -> Access {
         match self.ask(host, |_| false, true) {
             Ok(None) => Access::Granted,
@@ -247,13 +232,6 @@ impl Breakers {
             breaker.begin_trial(now);
         }
         Ok(breaker.opening().cloned())
-    }
-
-    /// Ends a trial. If it was not made, the next one is allowed at once.
-    pub fn end_trial(&self, name: &str, was_made: bool) {
-        if let Some(breaker) = self.lock().get_mut(name) {
-            breaker.end_trial(was_made);
-        }
     }
 
     /// Returns the time that a host has for its answer in a trial. A closed breaker does not limit it.

@@ -18,13 +18,12 @@ use log::{info, warn};
 use sha2::{Digest, Sha256};
 
 use super::HealthTable;
-use super::breaker::Breaker;
 use crate::base::encoding::hex;
 use crate::base::ids::RunId;
 use crate::model::health::{Cause, FailedControl, Opening};
 use crate::model::tally::Tally;
 use crate::modules::module::Module;
-use crate::modules::outcome::{ControlCheck, ControlVerdict, Outcome, Report};
+use crate::modules::outcome::{Evidence, Outcome, Report};
 use crate::modules::probe::{Answered, Contact};
 use crate::modules::reason::Reason;
 use crate::modules::terms::{Denial, ModuleTrial};
@@ -36,59 +35,35 @@ pub const LONG: Duration = Duration::from_secs(1);
 const NETWORK_SEEN: Duration = Duration::from_secs(1);
 
 impl HealthTable {
-    /// Notes that hosts answered, which shows that the local network works.
-    pub fn note_heard(&self, contacts: &[Contact]) {
-        if contacts.iter().any(|contact| contact.answer == Answered::Yes) {
+    /// Notes the hosts that a check of a module has contacted, and its control checks: an answer shows that the local network
+    /// works, and passed control checks end the quarantine of the module.
+    pub fn note_evidence(&self, module: &Module, evidence: &Evidence) {
+        if evidence.contacts.iter().any(|contact| contact.answer == Answered::Yes) {
             let mut heard = self.heard.lock();
             *heard = heard.max(self.clock.now());
         }
+        self.note_passed(module.id(), &evidence.controls);
     }
 
-    /// Counts the hosts of a check that led to a conclusion, or at least answered soon. Failures are counted with
-    /// [`Self::note_failures`].
-    pub fn note_successes(&self, report: &Report) {
-        let contacts = &report.evidence.contacts;
-        self.note_heard(contacts);
+    /// Counts the hosts of a check that led to a conclusion, or at least answered soon.
+    fn note_successes(&self, report: &Report) {
         let (mut hosts, now) = (self.circuits.lock(), self.clock.now());
-        for Contact { host, .. } in contacts.iter().filter(|contact| contact.answer == Answered::Yes) {
-            if failure(report, host).is_none() {
+        for Contact { host, answer, .. } in &report.evidence.contacts {
+            if *answer == Answered::Yes && failure(report, host).is_none() {
                 hosts.entry(host.as_str().into()).or_default().note_success(now);
             }
         }
     }
 
-    /// Counts the hosts that kept a check of `run`, which began at `began`, from a conclusion. A host that has concluded
-    /// another check since then works: it only has no answer for this query.
-    pub fn note_failures(&self, run: RunId, report: &Report, began: Timestamp) {
-        self.count_failures(run, report, began, |_| true);
-    }
-
-    /// Counts like [`Self::note_failures`] those of the hosts that have failed before, which needs no conclusion of the run:
-    /// a check that waits for such a host must not begin before. They are removed from the report, so that they count once.
-    pub fn note_further_failures(&self, run: RunId, report: &mut Arc<Report>, began: Timestamp) {
-        if report.reason.is_some_and(|reason| reason.is_end_of_run() || reason.has_circuit()) {
-            return;
-        }
-        let is_known = |circuit: &Breaker| circuit.is_failing() || circuit.opening().is_some();
-        let counted = self.count_failures(run, report, began, is_known);
-        if !counted.is_empty() {
-            let contacts = &mut Arc::make_mut(report).evidence.contacts;
-            contacts.retain(|contact| !counted.contains(&contact.host));
-        }
-    }
-
-    fn count_failures(
-        &self,
-        run: RunId,
-        report: &Report,
-        began: Timestamp,
-        is_wanted: impl Fn(&Breaker) -> bool,
-    ) -> Vec<String> {
-        let mut counted = Vec::new();
+    /// Counts the hosts that kept a check of `run`, which began at `began`, from a conclusion: all, or those that have failed
+    /// before. They are removed from the report, so that they count once. A host that has concluded another check since then
+    /// works: it only has no answer for this query.
+    fn note_failures(&self, run: RunId, report: &mut Report, began: Timestamp, only_known: bool) {
         let contacts = &report.evidence.contacts;
         let (mut hosts, now) = (self.circuits.lock(), self.clock.now());
         let seen = began.saturating_sub(NETWORK_SEEN).unwrap_or(Timestamp::MIN);
         let is_network_seen = *self.heard.lock() >= seen;
+        let mut counted = Vec::new();
         for (index, Contact { host, .. }) in contacts.iter().enumerate() {
             let is_last = !contacts[index + 1..].iter().any(|later| later.host == *host);
             let Some(outcome) = failure(report, host).filter(|_| is_last) else { continue };
@@ -96,12 +71,13 @@ impl HealthTable {
             // A host that has failed while others answered is a likelier cause than the network, even if searches wait
             // only for it and hear of no other.
             let has_cause = is_network_seen || circuit.is_failing();
-            if is_wanted(circuit) && has_cause && !circuit.has_succeeded_since(began) {
+            let is_wanted = !only_known || circuit.is_failing() || circuit.opening().is_some();
+            if is_wanted && has_cause && !circuit.has_succeeded_since(began) {
                 circuit.note_failure(run, Cause::Check(outcome), now, self.circuits.rules);
                 counted.push(host.clone());
             }
         }
-        counted
+        report.evidence.contacts.retain(|contact| !counted.contains(&contact.host));
     }
 
     /// Returns the reason for which a module must not be asked now, if it is in quarantine and no trial is due.
@@ -109,8 +85,7 @@ impl HealthTable {
         self.quarantines.ask(module.id(), |opening| is_changed(module, opening), false).err()
     }
 
-    /// Requests access to a module. A trial begins at once, and must be ended with
-    /// [`Breakers::end_trial`](super::breaker::Breakers::end_trial).
+    /// Requests access to a module. A trial begins at once.
     ///
     /// # Errors
     /// Returns the reason for which the module must not be asked now.
@@ -199,8 +174,9 @@ fn digest(module: &Module) -> String {
 
 /// The outcomes of one run that count for the health of modules and for circuits. A timeout or an error may be a fault
 /// of the local network, and so may a failed control check: a hotspot may answer for all sites. Such an outcome counts
-/// only after some module of the run has had a conclusion from a site. Answers from local lists
-/// do not count, nor do pauses that another check caused after this one was admitted.
+/// only after some module of the run has had a conclusion from a site, except that of a host that has failed before: a check
+/// that waits for such a host must not begin before. Answers from local lists do not count, nor do pauses that another check
+/// caused after this one was admitted.
 #[derive(Debug)]
 pub struct HealthUpdates {
     run: RunId,
@@ -219,14 +195,14 @@ struct EndedCheck {
 }
 
 impl EndedCheck {
-    fn count(&self, run: RunId, table: &HealthTable) {
+    fn count(mut self, run: RunId, table: &HealthTable) {
         let Report { outcome, reason, evidence, .. } = &self.report;
         table.note(self.module.id(), *outcome, evidence.answered_in, self.at);
         if outcome.is_failure() && *reason != Some(Reason::LearntDeadline) && evidence.answered_in >= LONG {
             table.add(self.module.id(), &Tally::no_answer(evidence.answered_in));
         }
-        table.note_failures(run, &self.report, self.began);
         table.note_failed_controls(run, &self.module, &evidence.controls);
+        table.note_failures(run, &mut self.report, self.began, false);
     }
 }
 
@@ -255,6 +231,8 @@ impl HealthUpdates {
         took: Duration,
         at: Timestamp,
     ) {
+        table.note_evidence(module, &report.evidence);
+        table.note_successes(report);
         let is_conclusive = report.outcome.is_conclusive();
         let was_cut_short = report.reason.is_some_and(Reason::is_end_of_run);
         let is_at_hand = is_conclusive && report.evidence.requests == 0;
@@ -271,8 +249,9 @@ impl HealthUpdates {
         let may_be_ours = matches!(report.outcome, Outcome::Timeout | Outcome::Error)
             || report.evidence.controls.iter().any(has_failed);
         let (findings, pauses, evidence) = (Vec::new(), Vec::new(), report.evidence.clone());
-        let report = Report { findings, pauses, evidence, ..*report };
+        let mut report = Report { findings, pauses, evidence, ..*report };
         let began = at.saturating_sub(took).unwrap_or(Timestamp::MIN);
+        table.note_failures(self.run, &mut report, began, true);
         self.held_back.push(EndedCheck { module: Arc::clone(module), report, began, at });
         let kept = match self.has_conclusion {
             true => 0,
@@ -289,7 +268,6 @@ mod tests;
 mod update_tests {
     use super::super::tests::{now, of};
     use super::*;
-    use crate::modules::outcome::Evidence;
 
     #[test]
     fn a_network_outage_does_not_count_against_the_sites() {

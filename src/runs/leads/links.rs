@@ -18,10 +18,10 @@ use std::sync::LazyLock;
 use jiff::Timestamp;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::lead::{FOUND_BY, FoundBy};
+use crate::base::ids::RunId;
 use crate::model::entity::identified::{Entity, web_address};
 use crate::model::entity::merge;
 use crate::model::follow::{Class, LeadReason};
@@ -40,6 +40,29 @@ const MAX_NAMED: usize = 200;
 const MAX_TEXT_CHARS: usize = 16 * 1024;
 /// The name of the field of a result that names itself.
 const VALUE: &str = "value";
+
+/// The member of the metadata of a result that a look-up has found: which lead led to it. Its value is a [`FoundBy`].
+pub const FOUND_BY: &str = "found_by";
+
+/// Names the lead that led to a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundBy {
+    /// The run of the result that named the account.
+    pub run_id: RunId,
+    /// The number of that result.
+    pub result_id: u32,
+    /// The class of the lead.
+    pub class: Class,
+    /// The lead.
+    pub lead_id: Uuid,
+}
+
+impl FoundBy {
+    /// Reads the member of a result's metadata. Returns `None` if the search has found the result by itself.
+    pub fn of(metadata: &Map<String, Value>) -> Option<Self> {
+        metadata.get(FOUND_BY).and_then(|value| Self::deserialize(value).ok())
+    }
+}
 
 /// A link from one entity to another, as a result shows it.
 #[derive(Debug, Clone, Serialize, Deserialize)]

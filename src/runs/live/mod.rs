@@ -20,13 +20,13 @@ use crate::base::ids::RunId;
 use crate::model::drive::{Delta, Ending, Lease, Position, Resumable};
 use crate::model::follow::{FollowedLead, Lookup};
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, Thumbnails, count};
-use crate::modules::outcome::Outcome;
 
 /// The number of writes that a ring keeps.
 const RING_WRITES: usize = 256;
 
-/// A function that wakes another thread.
-pub type Waker = Box<dyn Fn() + Send + Sync>;
+/// A function that wakes the driver of a run. The argument says whether it is to save, which shows whether the run was
+/// stopped through another instance.
+pub type Waker = Box<dyn Fn(bool) + Send + Sync>;
 
 /// The reasons why a process stops driving a run that has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub struct LiveRun {
 struct State {
     summary: RunSummary,
     /// The results in the order of their ids.
-    results: Vec<Arc<PublishedResult>>,
+    results: Vec<PublishedResult>,
     /// The modules that have ended, each with the revision of the write that added it.
     reports: Vec<(u64, Arc<ModuleReport>)>,
     lookups: Vec<Lookup>,
@@ -69,12 +69,11 @@ struct State {
     is_stored: bool,
     ended_at: Option<Instant>,
     stopped: Option<Stopped>,
-    /// Whether the driver is to save before the next save is due.
-    wants_save: bool,
     wake_driver: Option<Waker>,
 }
 
 /// A result with its frame.
+#[derive(Clone)]
 struct PublishedResult {
     /// The stored form of the result.
     record: Arc<ResultRecord>,
@@ -83,12 +82,13 @@ struct PublishedResult {
     revision: u64,
 }
 
-/// One write, in the order in which readers get it. Its frames are serialized once for all of them.
+/// A frame with the id of its result. That of progress is above all others.
+type Told = (u32, Frame);
+
+/// One write. Its frames, in the order in which readers get them, are serialized once for all of them.
 struct Written {
     revision: u64,
-    added: Vec<Arc<PublishedResult>>,
-    progress: Option<Frame>,
-    changed: Vec<Arc<PublishedResult>>,
+    frames: Vec<Told>,
 }
 
 /// What a reader gets next.
@@ -113,10 +113,15 @@ pub(super) enum Read {
     Failed,
 }
 
-fn published(records: Vec<ResultRecord>, revision: u64) -> Vec<Arc<PublishedResult>> {
-    let new =
-        |record| PublishedResult { frame: frame("result", &record), record: Arc::new(record), revision };
-    records.into_iter().map(|record| Arc::new(new(record))).collect()
+impl PublishedResult {
+    fn all(records: Vec<ResultRecord>, revision: u64) -> Vec<Self> {
+        let new = |record| Self { frame: frame("result", &record), record: Arc::new(record), revision };
+        records.into_iter().map(new).collect()
+    }
+
+    fn told(&self) -> Told {
+        (self.record.id, Arc::clone(&self.frame))
+    }
 }
 
 impl State {
@@ -125,18 +130,19 @@ impl State {
     }
 
     /// Returns a progress frame with the modules that have ended since a revision, if there are any.
-    fn progress_since(&self, next: u64) -> Option<Frame> {
+    fn progress_since(&self, next: u64) -> Option<Told> {
         let seen = self.reports.partition_point(|(revision, _)| *revision < next);
         let ended = self.reports[seen..].iter().map(|(_, report)| &**report);
-        (seen < self.reports.len()).then(|| frame("progress", &ProgressData::of(&self.summary, ended)))
+        let data = || ProgressData::of(&self.summary, ended);
+        (seen < self.reports.len()).then(|| (u32::MAX, frame("progress", &data())))
     }
 
-    fn take(&mut self, delta: Delta, added: Vec<Arc<PublishedResult>>, changed: Vec<Arc<PublishedResult>>) {
+    fn take(&mut self, delta: Delta, added: Vec<PublishedResult>, changed: Vec<PublishedResult>) {
         let revision = delta.revision;
         self.results.extend_from_slice(&added);
         for result in &changed {
             if let Some(at) = self.place(result.record.id) {
-                self.results[at] = Arc::clone(result);
+                self.results[at] = result.clone();
             }
         }
         self.reports.extend(delta.reports.into_iter().map(|report| (revision, Arc::new(report))));
@@ -148,7 +154,8 @@ impl State {
             self.ring_from = removed.revision + 1;
         }
         let progress = self.progress_since(revision);
-        self.ring.push_back(Written { revision, added, progress, changed });
+        let [added, changed] = [added, changed].map(|all| all.into_iter().map(|result| result.told()));
+        self.ring.push_back(Written { revision, frames: added.chain(progress).chain(changed).collect() });
     }
 
     fn end(&mut self, ending: Ending, is_stored: bool) {
@@ -164,9 +171,9 @@ impl State {
         (self.is_stored, self.ended_at) = (is_stored, Some(Instant::now()));
     }
 
-    fn wake_driver(&self) {
+    fn wake_driver(&self, saves: bool) {
         if let Some(wake) = &self.wake_driver {
-            wake();
+            wake(saves);
         }
     }
 }
@@ -188,16 +195,12 @@ impl LiveRun {
     pub(super) fn resume(from: Resumable, changes: Arc<Changes>) -> Self {
         let opening = RunSummary { queue_position: None, ..from.summary };
         let coverage = ModuleReport::coverage_of(&from.done);
-        let progress = Progress {
-            modules_total: count(from.modules.len()),
-            modules_completed: count(from.done.len()),
-            modules_with_hits: coverage.count_of(Outcome::Hit),
-        };
+        let progress = Progress::of(count(from.modules.len()), coverage);
         let (total_results, base) = (count(from.results.len()), opening.revision);
         let status = Status::Running;
         let state = State {
             summary: RunSummary { status, total_results, progress, coverage, ..opening.clone() },
-            results: published(from.results, base),
+            results: PublishedResult::all(from.results, base),
             reports: from.done.into_iter().map(|report| (base, Arc::new(report))).collect(),
             lookups: from.lookups,
             children: Vec::new(),
@@ -207,7 +210,6 @@ impl LiveRun {
             is_stored: false,
             ended_at: None,
             stopped: None,
-            wants_save: false,
             wake_driver: None,
         };
         let began = (Instant::now(), from.ran_for);
@@ -332,7 +334,7 @@ impl LiveRun {
 
     /// Shows readers what a write has stored. Only the driver of the run calls this.
     pub(super) fn add(&self, delta: Delta) {
-        self.add_and(delta, |_| false);
+        self.publish(delta, None);
     }
 
     /// Shows readers what the last write has stored, and that the run has ended. The `done` frame is the last that they
@@ -340,26 +342,24 @@ impl LiveRun {
     pub(super) fn end(&self, delta: Delta, ending: Ending, is_stored: bool) {
         if self.ended_at().is_some() {
             self.state.lock().is_stored |= is_stored;
-            return;
+        } else {
+            self.publish(delta, Some((ending, is_stored)));
         }
-        self.add_and(delta, |state| {
-            state.end(ending, is_stored);
-            true
-        });
     }
 
-    fn add_and(&self, mut delta: Delta, then: impl FnOnce(&mut State) -> bool) {
+    fn publish(&self, mut delta: Delta, ending: Option<(Ending, bool)>) {
+        let is_empty = delta.is_empty();
         // Results are serialized before the lock is taken, so that readers do not wait for thousands of them.
-        let added = published(std::mem::take(&mut delta.added), delta.revision);
-        let changed = published(std::mem::take(&mut delta.changed), delta.revision);
+        let [added, changed] = [&mut delta.added, &mut delta.changed]
+            .map(|records| PublishedResult::all(std::mem::take(records), delta.revision));
         self.change(|state| {
             state.summary.revision = delta.revision;
             state.lookups = std::mem::take(&mut delta.lookups);
-            let is_empty = added.is_empty() && changed.is_empty() && delta.reports.is_empty();
             if !is_empty {
                 state.take(delta, added, changed);
             }
-            then(state) || !is_empty
+            let has_ended = ending.map(|(ending, is_stored)| state.end(ending, is_stored)).is_some();
+            has_ended || !is_empty
         });
     }
 
@@ -375,21 +375,14 @@ impl LiveRun {
 
     /// Wakes the driver and lets it save, which says whether the run was stopped through another instance.
     pub(super) fn request_save(&self) {
-        let mut state = self.state.lock();
-        state.wants_save = true;
-        state.wake_driver();
-    }
-
-    /// Returns whether a save was requested since the last call.
-    pub(super) fn take_save_request(&self) -> bool {
-        std::mem::take(&mut self.state.lock().wants_save)
+        self.state.lock().wake_driver(true);
     }
 
     /// Stops the run in this process, unless it was stopped for another reason before. Wakes the driver and the readers.
     pub(super) fn stop(&self, why: Stopped) {
         self.change(|state| {
             state.stopped.get_or_insert(why);
-            state.wake_driver();
+            state.wake_driver(false);
             true
         });
     }
@@ -410,7 +403,7 @@ impl LiveRun {
                 return false;
             }
             state.summary.stopped_at = Some(at);
-            state.wake_driver();
+            state.wake_driver(false);
             true
         });
     }
@@ -447,33 +440,19 @@ impl LiveRun {
     /// nothing.
     pub(super) fn after(&self, at: Position, left_out: u32) -> Option<Step> {
         let state = self.state.lock();
-        let mut frames = Vec::new();
-        if at.page.is_none() && at.next >= state.ring_from {
+        let told: Vec<Told> = if at.page.is_none() && at.next >= state.ring_from {
             let unread = state.ring.partition_point(|write| write.revision < at.next);
-            for write in state.ring.range(unread..) {
-                push_all(&mut frames, &write.added, left_out);
-                frames.extend(write.progress.clone());
-                push_all(&mut frames, &write.changed, left_out);
-            }
+            state.ring.range(unread..).flat_map(|write| &write.frames).cloned().collect()
         } else {
             // This is a new reader, or one that has fallen behind the ring.
             let unread = state.results.iter().filter(|it| at.is_before(it.record.id, it.revision));
-            push_all(&mut frames, unread, left_out);
-            frames.extend(state.progress_since(at.next));
-        }
-        frames.extend(state.done.clone());
+            unread.map(PublishedResult::told).chain(state.progress_since(at.next)).collect()
+        };
+        let wanted = told.into_iter().filter(|(id, _)| *id > left_out).map(|(_, frame)| frame);
+        let frames = wanted.chain(state.done.clone()).collect();
         let (end, is_last) = (at.behind(state.summary.revision), state.done.is_some());
         (is_last || end != at).then_some(Step { frames, end, is_last })
     }
-}
-
-fn push_all<'a>(
-    frames: &mut Vec<Frame>,
-    results: impl IntoIterator<Item = &'a Arc<PublishedResult>>,
-    left_out: u32,
-) {
-    let wanted = results.into_iter().filter(|result| result.record.id > left_out);
-    frames.extend(wanted.map(|result| Arc::clone(&result.frame)));
 }
 
 #[cfg(test)]

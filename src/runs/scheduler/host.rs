@@ -4,13 +4,17 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::task::{GroupId, TaskId};
 use crate::base::ids::AccountId;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::reason::Reason;
 
 /// The time without a check after which the limit of a host is forgotten.
 pub(super) const FORGET_AFTER: Duration = Duration::from_secs(10 * 60);
+
+/// The number of a check, in the order in which checks were added.
+pub(super) type TaskId = u64;
+/// The number of a group.
+pub type GroupId = u64;
 
 /// Who takes turns at a host: accounts, or at the browsers runs.
 pub(super) type Owner = (Option<AccountId>, Option<GroupId>);

@@ -15,13 +15,10 @@
 
 mod host;
 mod state;
-pub mod task;
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,12 +31,11 @@ use crate::base::ids::AccountId;
 use crate::base::threads;
 use crate::modules::outcome::{Outcome, Pause, Report};
 use crate::modules::reason::Reason;
-use crate::modules::terms::{Access, Denial, ModuleTrial};
-use host::AdaptiveLimit;
-pub use host::Feedback;
-use state::{GroupState, State, Waiting};
-pub use state::{Permit, Scheduler, Turn, Work};
-use task::{BROWSERS, GroupId, Kind, Lane, Task, TaskId};
+use crate::modules::terms::{Denial, ModuleTrial};
+use host::{AdaptiveLimit, TaskId};
+pub use host::{Feedback, GroupId};
+use state::{BROWSERS, GroupState, Part, State, Waiting};
+pub use state::{Kind, Pace, Permit, Scheduler, Task, Turn, Work};
 
 /// The longest time for which a site's `Retry-After` is followed, so that a wrong one does not disable a module
 /// permanently.
@@ -124,8 +120,8 @@ impl Scheduler {
     ) -> Group {
         let mut state = self.state.lock();
         let id = state.next_id();
-        let (lanes, running) = (Default::default(), HashMap::new());
-        let group = GroupState { account, is_of_batch, skips_failing, lanes, waiting: 0, running };
+        let (checks, pictures, running) = (VecDeque::new(), VecDeque::new(), HashMap::new());
+        let group = GroupState { account, is_of_batch, skips_failing, checks, pictures, waiting: 0, running };
         state.groups.insert(id, group);
         Group { scheduler: Arc::clone(self), id }
     }
@@ -136,28 +132,26 @@ impl Scheduler {
         if !state.groups.contains_key(&group) {
             return;
         }
-        let mut orders = Vec::with_capacity(tasks.len());
+        let mut order = Vec::with_capacity(tasks.len());
         for (task, work) in tasks {
             let id = state.next_id();
             let rank = task.module.as_ref().and_then(|module| module.entry().rank).unwrap_or(u32::MAX);
-            // Fast modules come first, in steps of half a second. Within a step, they are ordered by popularity.
-            let front = (task.expected.as_millis() / 500, rank, id);
-            let tail = (Reverse(task.expected / at_once(&state, &task)), front);
-            orders.push((id, task.kind, front, tail));
-            state.tasks.insert(id, Waiting { task, work, group, is_in_lane: true, has_followed: false });
+            // Fast modules come first, in steps of half a second at an unknown host. Within a step, they are ordered by
+            // popularity.
+            let step = (task.expected / at_once(&state, &task)).as_millis() / 250;
+            order.push(((step, rank, id), task.kind));
+            state.tasks.insert(id, Waiting { task, work, group, has_followed: false });
         }
         let Some(group) = state.groups.get_mut(&group) else { return };
-        group.waiting += orders.iter().filter(|(_, kind, ..)| *kind == Kind::Check).count();
-        orders.sort_unstable_by_key(|(_, _, front, _)| *front);
-        for (id, kind, ..) in &orders {
+        order.sort_unstable_by_key(|(place, _)| *place);
+        for ((.., id), kind) in order {
             match kind {
-                Kind::IfFree => group.lanes[kind.lane() as usize].push_front(*id),
-                _ => group.lanes[kind.lane() as usize].push_back(*id),
+                Kind::Check => group.checks.push_back(id),
+                Kind::IfFree => group.checks.push_front(id),
+                Kind::Picture => group.pictures.push_back(id),
             }
+            group.waiting += usize::from(kind == Kind::Check);
         }
-        orders.sort_unstable_by_key(|(.., tail)| *tail);
-        let in_tail = orders.iter().filter(|(_, kind, ..)| *kind == Kind::Check);
-        group.lanes[Lane::Tail as usize].extend(in_tail.map(|(id, ..)| *id));
         self.call_workers(state);
     }
 
@@ -165,19 +159,19 @@ impl Scheduler {
     fn take(self: &Arc<Self>, state: &mut State, now: Instant) -> Option<(Work, Turn)> {
         state.return_delayed(now);
         loop {
-            let (id, lane) = state.next()?;
-            if let Some(turn) = self.try_to_start(state, id, lane, now) {
+            let (id, part) = state.next()?;
+            if let Some(turn) = self.try_to_start(state, id, part, now) {
                 return Some((state.remove(id)?, turn));
             }
         }
     }
 
-    /// Starts a task from a lane, or from the queue of a host, if nothing keeps it. Otherwise, it waits for that.
+    /// Starts a task from a part of its run, or from the queue of a host, if nothing keeps it. Otherwise, it waits for that.
     fn try_to_start(
         self: &Arc<Self>,
         state: &mut State,
         id: TaskId,
-        lane: Option<Lane>,
+        part: Option<Part>,
         now: Instant,
     ) -> Option<Turn> {
         let Waiting { task, group, has_followed, .. } = state.tasks.get(&id)?;
@@ -192,8 +186,8 @@ impl Scheduler {
                 return None;
             }
         }
-        let module = task.module.as_deref().filter(|_| skips);
-        let hosts = match module.and_then(|module| self.health.module_denial(module)) {
+        let module = task.module.clone().filter(|_| skips);
+        let hosts = match module.as_ref().and_then(|module| self.health.module_denial(module)) {
             Some(denial) => Err(denial),
             None => self.choose_source(state, task, skips, now),
         };
@@ -204,7 +198,7 @@ impl Scheduler {
         for name in &hosts {
             let Some(host) = state.hosts.get_mut(name) else { continue };
             // A check from a queue has waited for its turn.
-            let is_free = match lane {
+            let is_free = match part {
                 Some(_) => host.admits_newcomer(is_of_batch),
                 None => host.has_place(is_of_batch),
             };
@@ -219,23 +213,18 @@ impl Scheduler {
             }
             return None;
         }
-        let trial = match module.map(|module| self.health.module_access(module)) {
-            Some(Ok(trial)) => trial,
-            // The quarantine has begun since.
-            Some(Err(denial)) => return Some(Err(Box::new(denied_report(denial)))),
-            None => None,
-        };
         let paced = task.module.as_ref().map(|module| (Arc::clone(module.id()), task.pace));
         if let Some((module, pace)) = &paced
             && let Err(at) = state.reserve(module, *pace, now, now)
         {
-            if trial.is_some() {
-                self.health.quarantines.end_trial(module, false);
-            }
             state.delayed.insert((at, id));
             return None;
         }
-        Some(Ok(Box::new(self.grant(state, id, lane, hosts, trial, now)?)))
+        match module.map_or(Ok(None), |module| self.health.module_access(&module)) {
+            Ok(trial) => Some(Ok(Box::new(self.grant(state, id, part, hosts, trial, now)?))),
+            // The quarantine has begun since.
+            Err(denial) => Some(Err(Box::new(denied_report(denial)))),
+        }
     }
 
     /// Starts a check at its hosts.
@@ -243,7 +232,7 @@ impl Scheduler {
         self: &Arc<Self>,
         state: &mut State,
         id: TaskId,
-        lane: Option<Lane>,
+        part: Option<Part>,
         hosts: Vec<String>,
         module_trial: Option<ModuleTrial>,
         now: Instant,
@@ -253,12 +242,10 @@ impl Scheduler {
         }
         let Waiting { task, group: group_id, .. } = state.tasks.get(&id)?;
         let group = state.groups.get_mut(group_id)?;
-        let begins_trial = |host: &&String| {
-            group.skips_failing && matches!(self.health.circuits.access(host), Access::Trial(_))
-        };
-        let trials: HashMap<String, bool> =
-            hosts.iter().filter(begins_trial).map(|host| (host.clone(), false)).collect();
-        group.running.insert(id, lane.unwrap_or(task.kind.lane()));
+        let is_tried = |host: &&String| group.skips_failing && self.health.circuits.of(host).is_some();
+        let trials = hosts.iter().filter(is_tried).cloned().collect();
+        let usual = if task.kind == Kind::Picture { Part::Pictures } else { Part::Front };
+        group.running.insert(id, part.unwrap_or(usual));
         if let Some(question) = &task.question {
             state.asking.entry(question.clone()).or_default();
         }
@@ -269,8 +256,9 @@ impl Scheduler {
             hosts,
             question: task.question.clone(),
             skips_failing: group.skips_failing,
-            trials: Mutex::new(trials),
-            module_trial: module_trial.map(|trial| (trial, AtomicBool::new(false))),
+            trials,
+            tried: Mutex::default(),
+            module_trial,
             paced: task.module.as_ref().map(|module| (Arc::clone(module.id()), task.pace)),
             began: now,
             feedback: Feedback::Neutral,

@@ -1,18 +1,17 @@
-//! [`State`]: all checks that wait or run, and the order in which they begin; [`Permit`]: a check that runs, and the hosts
-//! that it may contact.
+//! [`Task`]: a check that waits for its turn; [`State`]: all checks that wait or run, and the order in which they begin;
+//! [`Permit`]: a check that runs, and the hosts that it may contact.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::host::{Feedback, Host};
-use super::task::{BROWSERS, GroupId, Kind, LANES, Lane, Pace, Task, TaskId};
+use super::host::{Feedback, GroupId, Host, TaskId};
 use crate::base::ids::AccountId;
 use crate::modules::module::Module;
-use crate::modules::outcome::{ControlCheck, Evidence, Report};
+use crate::modules::outcome::Report;
+use crate::modules::query::Query;
 use crate::modules::terms::{Access, Denial, HostAccess, ModuleTrial};
 use crate::runs::health::HealthTable;
 use crate::runs::shared_answers::{Answer, Question, SharedAnswers};
@@ -23,6 +22,74 @@ const PICTURES: usize = 4;
 const LEAST_WINDOW: usize = 8;
 /// While other runs have checks, one of this number of workers is for those of batches.
 const BATCH_WORKERS: usize = 4;
+
+/// The host that checks in browsers need besides that of their site. Its places are the pages that can be open at once.
+pub(super) const BROWSERS: &str = "(browsers)";
+
+/// The kinds of tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A check of a module.
+    Check,
+    /// A picture, which may be fetched beside the checks.
+    Picture,
+    /// A task that is dropped if it cannot start at once.
+    IfFree,
+}
+
+/// A check that waits for its turn.
+pub struct Task {
+    /// Its kind.
+    pub kind: Kind,
+    /// The module, unless it is no check of one.
+    pub module: Option<Arc<Module>>,
+    /// The hosts of each source of which it needs one. No host occurs twice in a source.
+    pub sources: Vec<Vec<String>>,
+    /// The question, if its answer may be that to another check.
+    pub question: Option<Question>,
+    /// The rate of the module.
+    pub pace: Pace,
+    /// The expected time until the answer.
+    pub expected: Duration,
+}
+
+impl Task {
+    /// Creates a task for hosts, which is no check of a module.
+    pub fn plain(kind: Kind, sources: Vec<Vec<String>>) -> Self {
+        let (pace, expected) = (Pace::default(), Duration::ZERO);
+        Self { kind, module: None, sources, question: None, pace, expected }
+    }
+
+    /// Creates the task of a check of a module.
+    pub fn of(module: &Arc<Module>, query: &Query) -> Self {
+        let entry = module.entry();
+        let pace = Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day };
+        let mut sources = module.hosts(query);
+        if module.is_premium() {
+            sources.iter_mut().for_each(|hosts| hosts.push(BROWSERS.to_owned()));
+        }
+        Self { pace, module: Some(Arc::clone(module)), ..Self::plain(Kind::Check, sources) }
+    }
+}
+
+/// The maximum rate of a module's checks, control checks included. The default is unlimited.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pace {
+    /// The minimum time between two checks.
+    pub every: Option<Duration>,
+    /// The maximum number of checks in 24 hours from the first.
+    pub per_day: Option<u32>,
+}
+
+/// Where the tasks of a group begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The checks of popular and fast modules.
+    Front,
+    /// The checks of modules whose hosts are expected to need longest for each check.
+    Tail,
+    Pictures,
+}
 
 /// The decision about a task whose turn has come: the check may be made, and dropping its permit ends it; or the report of a
 /// check that is not made. That is the answer that another check has got, or says why the module is not asked now: it is in
@@ -39,8 +106,6 @@ pub(super) struct Waiting {
     /// What is done when its turn has come.
     pub(super) work: Work,
     pub(super) group: GroupId,
-    /// Whether it is to be taken from a lane, instead of waiting for a host, a time or another check.
-    pub(super) is_in_lane: bool,
     /// Whether it has waited for the answer to another check, which came to nothing.
     pub(super) has_followed: bool,
 }
@@ -51,40 +116,42 @@ pub(super) struct GroupState {
     pub(super) is_of_batch: bool,
     /// Whether it does not ask hosts and modules whose circuit is open, except for trials.
     pub(super) skips_failing: bool,
-    /// The waiting tasks in the order of each lane. A task is passed over where it comes a second time.
-    pub(super) lanes: [VecDeque<TaskId>; LANES],
-    /// The number of checks that wait, in lanes and elsewhere.
+    /// The checks that may begin, those of popular and fast modules first.
+    pub(super) checks: VecDeque<TaskId>,
+    pub(super) pictures: VecDeque<TaskId>,
+    /// The number of checks that wait, here and elsewhere.
     pub(super) waiting: usize,
-    /// The tasks that have begun, each with the lane from which it came.
-    pub(super) running: HashMap<TaskId, Lane>,
+    /// The tasks that have begun, each with the part from which it came.
+    pub(super) running: HashMap<TaskId, Part>,
 }
 
 impl GroupState {
-    fn running(&self, lane: Lane) -> usize {
-        self.running.values().filter(|own| **own == lane).count()
+    fn running(&self, part: Part) -> usize {
+        self.running.values().filter(|own| **own == part).count()
     }
 
-    /// Returns the order in which the lanes are asked for the next check. `window` is the run's share of the workers: a
-    /// sixteenth of it begins with the slowest checks, since the run waits for them. Then come those whose hits come
-    /// soonest, and the last quarter goes to slow ones again.
-    fn order(&self, window: usize) -> [Lane; LANES] {
-        let (tail, all) = (self.running(Lane::Tail), self.running.len());
+    /// Returns how many pictures may begin now.
+    fn free_pictures(&self) -> usize {
+        self.pictures.len().min(PICTURES.saturating_sub(self.running(Part::Pictures)))
+    }
+
+    /// Returns how many tasks may begin now.
+    fn ready(&self) -> usize {
+        self.checks.len() + self.free_pictures()
+    }
+
+    /// Takes the next task. `window` is the run's share of the workers: a sixteenth of it begins with the slowest checks,
+    /// since the run waits for them. Then come those whose hits come soonest, and the last quarter goes to slow ones again.
+    fn next(&mut self, window: usize) -> Option<(TaskId, Part)> {
+        if self.free_pictures() > 0 {
+            return self.pictures.pop_front().map(|id| (id, Part::Pictures));
+        }
+        let (tail, all) = (self.running(Part::Tail), self.running.len());
         let is_tail_due = tail < window / 16 || (all >= window - window / 4 && tail < window / 4);
         match is_tail_due {
-            true => [Lane::Picture, Lane::Tail, Lane::Front],
-            false => [Lane::Picture, Lane::Front, Lane::Tail],
+            true => self.checks.pop_back().map(|id| (id, Part::Tail)),
+            false => self.checks.pop_front().map(|id| (id, Part::Front)),
         }
-    }
-
-    /// Returns whether a lane has tasks that may begin now.
-    fn has(&self, lane: Lane) -> bool {
-        !self.lanes[lane as usize].is_empty() && (lane != Lane::Picture || self.running(lane) < PICTURES)
-    }
-
-    /// Returns about how many tasks in lanes may begin now. Those in the tail are in the front, too.
-    fn ready(&self) -> usize {
-        let lanes = [Lane::Front, Lane::Picture].into_iter().filter(|lane| self.has(*lane));
-        lanes.map(|lane| self.lanes[lane as usize].len()).sum()
     }
 }
 
@@ -135,12 +202,11 @@ impl State {
         self.last_id
     }
 
-    /// Puts a task before all others of its group.
-    fn return_to_lane(&mut self, id: TaskId) {
-        let Some(waiting) = self.tasks.get_mut(&id) else { return };
-        waiting.is_in_lane = true;
-        if let Some(group) = self.groups.get_mut(&waiting.group) {
-            group.lanes[waiting.task.kind.lane() as usize].push_front(id);
+    /// Puts a check that has waited for something before all others of its group.
+    fn put_back(&mut self, id: TaskId) {
+        let group = self.tasks.get(&id).and_then(|waiting| self.groups.get_mut(&waiting.group));
+        if let Some(group) = group {
+            group.checks.push_front(id);
         }
     }
 
@@ -153,11 +219,11 @@ impl State {
         Some(work)
     }
 
-    /// Returns the tasks to their lanes whose time has come.
+    /// Puts the checks back whose time has come.
     pub(super) fn return_delayed(&mut self, now: Instant) {
         let later = self.delayed.split_off(&(now, TaskId::MAX));
         for (_, id) in std::mem::replace(&mut self.delayed, later).into_iter().rev() {
-            self.return_to_lane(id);
+            self.put_back(id);
         }
     }
 
@@ -179,7 +245,7 @@ impl State {
         for id in self.asking.remove(question).into_iter().flatten().rev() {
             if let Some(waiting) = self.tasks.get_mut(&id) {
                 waiting.has_followed = true;
-                self.return_to_lane(id);
+                self.put_back(id);
             }
         }
     }
@@ -187,8 +253,7 @@ impl State {
     /// Removes all tasks of a group, and returns them.
     pub(super) fn cancel(&mut self, group: GroupId) -> Vec<Waiting> {
         if let Some(group) = self.groups.get_mut(&group) {
-            group.lanes = Default::default();
-            group.waiting = 0;
+            (group.checks, group.pictures, group.waiting) = Default::default();
         }
         let removed: Vec<_> = self.tasks.extract_if(|_, waiting| waiting.group == group).collect();
         if !removed.is_empty() {
@@ -211,8 +276,8 @@ impl State {
         [0, 1].map(|own| groups[1 - own] == 0 || running[own] < share[own])
     }
 
-    /// Takes a task from the lanes of the group whose turn it is, of all or of those that would begin with it.
-    fn next_in_lanes(&mut self, begins: bool) -> Option<(TaskId, Lane)> {
+    /// Takes a task of the group whose turn it is, of all or of those that would begin with it.
+    fn next_of_groups(&mut self, begins: bool) -> Option<(TaskId, Part)> {
         let may_begin = self.may_begin();
         let mut of_account: HashMap<Option<AccountId>, usize> = HashMap::new();
         for group in self.groups.values() {
@@ -226,23 +291,9 @@ impl State {
         let turn = |(id, group): (&GroupId, &GroupState)| {
             (group.is_of_batch, of_account[&group.account], group.running.len(), *id)
         };
-        let mut turns: Vec<_> = self.groups.iter().filter(|(_, group)| may_take(group)).map(turn).collect();
-        turns.sort_unstable();
+        let (.., id) = self.groups.iter().filter(|(_, group)| may_take(group)).map(turn).min()?;
         let window = (self.workers / self.groups.len().max(1)).max(LEAST_WINDOW);
-        for (.., id) in turns {
-            let Some(group) = self.groups.get_mut(&id) else { continue };
-            for lane in group.order(window) {
-                while group.has(lane) {
-                    let Some(task) = group.lanes[lane as usize].pop_front() else { break };
-                    let waiting = self.tasks.get_mut(&task).filter(|waiting| waiting.is_in_lane);
-                    if let Some(waiting) = waiting {
-                        waiting.is_in_lane = false;
-                        return Some((task, lane));
-                    }
-                }
-            }
-        }
-        None
+        self.groups.get_mut(&id)?.next(window)
     }
 
     /// Takes a task from the queue of a host that has a place for it.
@@ -258,15 +309,15 @@ impl State {
     }
 
     /// Takes the next task: the first one of each run but those of batches, then those whose turn at a host has come,
-    /// since the host is idle until then, then all others. The lane is unknown for a task from the queue of a host.
-    pub(super) fn next(&mut self) -> Option<(TaskId, Option<Lane>)> {
-        if let Some((id, lane)) = self.next_in_lanes(true) {
-            return Some((id, Some(lane)));
+    /// since the host is idle until then, then all others. The part is unknown for a task from the queue of a host.
+    pub(super) fn next(&mut self) -> Option<(TaskId, Option<Part>)> {
+        if let Some((id, part)) = self.next_of_groups(true) {
+            return Some((id, Some(part)));
         }
         if let Some(id) = self.next_of_hosts() {
             return Some((id, None));
         }
-        self.next_in_lanes(false).map(|(id, lane)| (id, Some(lane)))
+        self.next_of_groups(false).map(|(id, part)| (id, Some(part)))
     }
 
     /// Reserves the next check of a module, which may begin at the returned time.
@@ -315,10 +366,12 @@ pub struct Permit {
     /// The question whose answer other checks wait for.
     pub(super) question: Option<Question>,
     pub(super) skips_failing: bool,
-    /// The hosts whose circuit is open and that this check tries, each with whether it was contacted.
-    pub(super) trials: Mutex<HashMap<String, bool>>,
-    /// The trial of the module in quarantine that this check makes, and whether its control check was made.
-    pub(super) module_trial: Option<(ModuleTrial, AtomicBool)>,
+    /// The hosts whose circuit was open when the check began, and that it may try.
+    pub(super) trials: Vec<String>,
+    /// The hosts that it tries.
+    pub(super) tried: Mutex<Vec<String>>,
+    /// The trial of the module in quarantine that this check makes.
+    pub module_trial: Option<ModuleTrial>,
     /// The module and its rate.
     pub(super) paced: Option<(Arc<str>, Pace)>,
     pub(super) began: Instant,
@@ -340,38 +393,9 @@ impl Permit {
         limit.is_none_or(|(module, limit)| self.scheduler.health.count_today(module, limit))
     }
 
-    /// Returns the trial of the module, if it is in quarantine.
-    pub fn module_trial(&self) -> Option<ModuleTrial> {
-        self.module_trial.as_ref().map(|(trial, _)| *trial)
-    }
-
     /// Returns the first host with an open circuit that this check tries.
-    pub fn first_trial(&self) -> Option<String> {
-        self.trials.lock().keys().next().cloned()
-    }
-
-    /// Records the end of a check of the module. Successes close the circuits of hosts.
-    pub fn note_report(&self, module: &Module, report: &Report) {
-        self.scheduler.health.note_successes(report);
-        self.note_evidence(module, &report.evidence);
-    }
-
-    /// Records the hosts that a check of the module has contacted, and its control checks. Passed control checks close the
-    /// circuit of the module.
-    pub fn note_evidence(&self, module: &Module, evidence: &Evidence) {
-        let Evidence { contacts, controls, .. } = evidence;
-        self.scheduler.health.note_heard(contacts);
-        self.scheduler.health.note_passed(module.id(), controls);
-        if let Some((trial, was_made)) = &self.module_trial {
-            let is_of_trial = |control: &ControlCheck| control.direction == trial.direction;
-            was_made.store(controls.iter().any(is_of_trial), Ordering::Relaxed);
-        }
-        let mut trials = self.trials.lock();
-        for contact in contacts {
-            if let Some(was_contacted) = trials.get_mut(&contact.host) {
-                *was_contacted = true;
-            }
-        }
+    pub fn first_trial(&self) -> Option<&String> {
+        self.trials.first()
     }
 }
 
@@ -381,17 +405,18 @@ impl HostAccess for Permit {
         if state.lock().hosts.get(host).is_some_and(|host| host.is_paused(Instant::now())) {
             return Access::Denied(Denial::Pause);
         }
-        let mut trials = self.trials.lock();
-        if trials.contains_key(host) {
+        let (mut tried, has) =
+            (self.tried.lock(), |hosts: &[String]| hosts.iter().any(|known| known == host));
+        if has(&tried) {
             return Access::Trial(health.circuits.trial_time(host));
         }
         // A circuit that opens after the check has begun does not stop it.
-        if !self.skips_failing || self.hosts.iter().any(|known| known == host) {
+        if !self.skips_failing || has(&self.hosts) && !has(&self.trials) {
             return Access::Granted;
         }
         let access = health.circuits.access(host);
         if let Access::Trial(_) = access {
-            trials.insert(host.to_owned(), false);
+            tried.push(host.to_owned());
         }
         access
     }
@@ -408,12 +433,6 @@ impl HostAccess for Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        for (host, was_contacted) in self.trials.get_mut().drain() {
-            self.scheduler.health.circuits.end_trial(&host, was_contacted);
-        }
-        if let (Some((_, was_made)), Some((module, _))) = (&mut self.module_trial, &self.paced) {
-            self.scheduler.health.quarantines.end_trial(module, *was_made.get_mut());
-        }
         let now = Instant::now();
         let mut state = self.scheduler.state.lock();
         self.hosts.iter().for_each(|name| state.free(name, self.feedback, self.began, now));

@@ -3,10 +3,9 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::host::FORGET_AFTER;
-use super::task::Pace;
 use super::*;
 use crate::modules::module::Module;
-use crate::modules::terms::HostAccess;
+use crate::modules::terms::{Access, HostAccess};
 use std::collections::VecDeque;
 
 const WORKERS: usize = 8;

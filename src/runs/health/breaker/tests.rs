@@ -15,10 +15,8 @@ enum Event {
     /// A check of one of four runs gets no answer.
     Failure(u128, Outcome),
     Answer,
-    /// A check requests access. A trial goes on until its end.
+    /// A check requests access.
     Access,
-    /// A trial ends, with or without a contact.
-    End(bool),
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -29,7 +27,6 @@ fn event() -> impl Strategy<Value = Event> {
         }),
         1 => Just(Event::Answer),
         3 => Just(Event::Access),
-        2 => any::<bool>().prop_map(Event::End),
     ]
 }
 
@@ -81,12 +78,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn three_failures_in_a_row_of_two_runs_open_and_then_one_trial_at_a_time_is_made_after_its_wait(
+    fn three_failures_in_a_row_of_two_runs_open_and_then_one_trial_is_made_after_each_wait(
         events in prop::collection::vec(event(), 1..80),
         is_open in any::<bool>(),
     ) {
         let (mut breaker, mut now) = (if is_open { open(0) } else { Breaker::default() }, 0);
-        let (mut row, mut is_patient, mut in_trial, mut last_trial) = (Vec::new(), is_open, false, None);
+        let (mut row, mut is_patient, mut last_trial) = (Vec::new(), is_open, None);
         for event in events {
             let before = breaker.opening().cloned();
             match event {
@@ -108,24 +105,14 @@ proptest! {
                 }
                 Event::Access => match breaker.trial(at(now)) {
                     Ok(true) => {
-                        prop_assert!(!in_trial, "a trial begins while another one is in progress");
-                        let wait = breaker.opening().unwrap().wait;
-                        if let Some((began, true)) = last_trial {
-                            prop_assert!(at(now) >= after(began, wait.min(RULES.first)), "too early");
+                        if let Some(began) = last_trial.replace(at(now)) {
+                            prop_assert!(at(now) >= after(began, RULES.first), "too early");
                         }
                         breaker.begin_trial(at(now));
-                        (in_trial, last_trial) = (true, Some((at(now), true)));
                     }
                     Ok(false) => prop_assert!(breaker.opening().is_none()),
                     Err(_) => prop_assert!(breaker.opening().is_some()),
                 },
-                Event::End(was_contacted) => {
-                    breaker.end_trial(was_contacted);
-                    if let Some((_, counts)) = &mut last_trial {
-                        *counts &= was_contacted || !in_trial;
-                    }
-                    in_trial = false;
-                }
             }
             if before.is_none() {
                 let opens = row.len() >= 3 && row.iter().any(|number| *number != row[0]);
@@ -167,8 +154,6 @@ fn the_wait_doubles_with_each_failed_trial_up_to_the_longest() {
         now += want;
         assert_eq!(breaker.trial(at(now)), Ok(true));
         breaker.begin_trial(at(now));
-        assert!(breaker.trial(at(now + 100_000)).is_err(), "a trial is in progress");
-        breaker.end_trial(true);
         breaker.fail(run(9), Outcome::Error, at(now));
         breaker.fail(run(9), Outcome::Error, at(now));
     }
@@ -180,21 +165,19 @@ fn the_wait_doubles_with_each_failed_trial_up_to_the_longest() {
 
 #[test]
 fn an_open_breaker_is_tried_again_at_its_time() {
-    let trial = |was_made| vec![(60, Event::Access), (60, Event::End(was_made))];
-    let failure = |secs| (secs, Event::Failure(7, Outcome::Error));
+    let trial = (60, false);
+    let failure = |secs| (secs, true);
     for (events, next, why) in [
         (vec![failure(30)], 60, "only a failed trial changes something"),
-        (trial(false), 60, "it was not made"),
-        (trial(true), 120, "it failed, but the local network may be the cause"),
-        ([trial(true), vec![failure(60)]].concat(), 180, "it failed"),
-        ([trial(true), vec![failure(60), failure(60)]].concat(), 180, "one failure counts for it"),
+        (vec![trial], 120, "it was cut, or the local network may be the cause"),
+        (vec![trial, failure(60)], 180, "it failed"),
+        (vec![trial, failure(60), failure(60)], 180, "one failure counts for it"),
     ] {
         let mut breaker = open(0);
-        for (secs, event) in events {
-            match event {
-                Event::Failure(number, outcome) => breaker.fail(run(number), outcome, at(secs)),
-                Event::End(was_made) => breaker.end_trial(was_made),
-                _ => breaker.begin_trial(at(secs)),
+        for (secs, is_failure) in events {
+            match is_failure {
+                true => breaker.fail(run(7), Outcome::Error, at(secs)),
+                false => breaker.begin_trial(at(secs)),
             }
         }
         assert_eq!(

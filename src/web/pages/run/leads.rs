@@ -11,7 +11,7 @@ use crate::modules::outcome::Outcome;
 use crate::modules::profile_index::ProfileIndex;
 use crate::runs::family::Family;
 use crate::runs::graph;
-use crate::runs::leads::lead::{self, LeadStatus};
+use crate::runs::leads::{self, LeadStatus};
 use crate::runs::people::evidence::Band;
 use crate::runs::people::people;
 use crate::runs::people::person::{People, PersonAccount};
@@ -71,7 +71,7 @@ pub(super) fn tone(band: Band) -> &'static str {
 
 /// A lead, and where it is named.
 pub(super) struct Lead {
-    pub(super) lead: lead::Lead,
+    pub(super) lead: leads::Lead,
     /// Where it is named: `website of GitHub: octocat`.
     pub(super) named_in: Vec<String>,
 }
@@ -97,7 +97,7 @@ pub(super) fn leads(runs: &Runs, family: &Family) -> Vec<Lead> {
     let findings = family.findings();
     let results = findings.iter().flat_map(|run| run.results.iter().map(move |it| ((run.run_id, it.id), it)));
     let results: HashMap<_, _> = results.collect();
-    let place = |source: &lead::LeadSource| {
+    let place = |source: &leads::LeadSource| {
         let result = results.get(&(source.run_id, source.result_id))?;
         let owner = graph::label(result.platform.as_deref(), result.value.as_deref().unwrap_or_default());
         let field = source.field.replace('_', " ");
