@@ -11,10 +11,10 @@
 //! | layer | holds |
 //! |---|---|
 //! | [`base`] | clock, ids, secrets, text, counters, log format |
-//! | [`manual`] | the pages of the manual, rendered and searched |
+//! | [`manual`] | the pages of the manual, rendered |
 //! | [`modules`] | checks: the catalogue and its rule language, matchers, extractors, outcomes; no sockets, no SQL |
 //! | [`http`] | the HTTP server: connections, requests, responses, streams; knows nothing about searches |
-//! | [`model`] | plain data that the layers below share: runs, results, batches, watches, webhooks |
+//! | [`model`] | plain data that the layers below share: runs, results, batches, watches, webhooks; why something is refused |
 //! | [`net`] | outgoing requests: implements `modules`' `Prober` with HTTP and with browsers |
 //! | [`store`] | the database: one [`store::Store`], for SQLite and PostgreSQL |
 //! | [`account`] | accounts, keys, sessions, plans, credits, rate limits |

@@ -23,7 +23,7 @@ const LAYERS: [(&str, &str); 21] = [
     ("watches", "base modules model store account runs"),
     ("webhooks", "base modules model store runs"),
     ("report", "base modules model store account runs watches webhooks"),
-    ("service", "base modules model store account runs watches webhooks"),
+    ("service", "base modules model store account runs watches webhooks http report"),
     ("api", "base manual modules model store account runs watches webhooks http report service"),
     ("web", "base modules model store account runs watches webhooks http report service"),
     ("admin", "base modules model store account runs webhooks http api"),

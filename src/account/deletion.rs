@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use log::{info, log, warn};
 
-use super::service::{AccountError, Accounts};
+use super::service::{Accounts, no_account};
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
 use crate::model::account::{Account, Erased, Erasure};
 use crate::model::audit::Origin;
+use crate::model::refusal::{Code, Refusal};
 
 /// The bounds of the pause after a step. Within them, the pause is as long as the step took. A process that waits for
 /// an SQLite file polls its lock, and would never find it free without a pause.
@@ -25,24 +26,27 @@ impl Accounts {
     /// and no instance starts new ones. Then the data is removed, which may take a while.
     ///
     /// # Errors
-    /// Returns [`AccountError::UnknownAccount`], an error of the store if it fails before anything was done, or
-    /// [`AccountError::Unfinished`] after that.
-    pub fn delete_account(&self, email: &str, by: &Origin) -> Result<(Account, Erased), AccountError> {
+    /// Returns the refusal of an unknown account, and a failure of the store, which says so if the account is closed.
+    pub fn delete_account(&self, email: &str, by: &Origin) -> Result<(Account, Erased), Refusal> {
         let account = self.account_by_email(email)?;
         let erased = self.close_account(account.id, by)?;
-        self.erase(account.id, None).map_err(AccountError::Unfinished)?;
+        self.erase(account.id, None).map_err(|error| {
+            let message = "the account is closed for good, but not all of it is removed yet: a running server goes on with \
+                           that, and so does the same command";
+            Refusal::new(Code::Unavailable, message).with_cause(format!("{message}: {error}"))
+        })?;
         Ok((account, erased))
     }
 
     /// Closes an account. The maintenance thread then removes its data, starting at once.
     ///
     /// # Errors
-    /// Returns [`AccountError::UnknownAccount`], or an error of the store.
-    pub fn close_account(&self, id: AccountId, by: &Origin) -> Result<Erased, AccountError> {
+    /// Returns the refusal of an unknown account.
+    pub fn close_account(&self, id: AccountId, by: &Origin) -> Result<Erased, Refusal> {
         let closed = self.store.close_account(id, by)?;
         self.evict_access_of(id);
         *self.deletions_due.lock() = Instant::now();
-        closed.ok_or(AccountError::UnknownAccount)
+        closed.ok_or_else(no_account)
     }
 
     /// Removes the data of a closed account, until that moment at most.

@@ -21,11 +21,6 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 #[derive(Debug, Clone)]
 pub struct ApiKey(Secret<String>);
 
-/// The error for a text that is not a key, because its prefix, length, characters or checksum are wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not an API key of this service: wrong form or checksum")]
-pub struct MalformedKey;
-
 impl ApiKey {
     /// Generates a key from the system's random numbers.
     pub fn generate() -> Self {
@@ -46,20 +41,15 @@ impl ApiKey {
         Self(Secret::new(text))
     }
 
-    /// Parses a text as a key.
-    ///
-    /// # Errors
-    /// Returns [`MalformedKey`], which does not contain the cause, so that a guess does not show how close it was.
-    pub fn parse(text: &str) -> Result<Self, MalformedKey> {
+    /// Parses a text as a key. Returns `None` if its prefix, length, characters or checksum are wrong.
+    pub fn parse(text: &str) -> Option<Self> {
         let whole = PREFIX.len() + SECRET_CHARS + CHECKSUM_CHARS;
         let fits = text.len() == whole
             && text.starts_with(PREFIX)
             && text.bytes().skip(PREFIX.len()).all(|b| b.is_ascii_alphanumeric());
-        if !fits {
-            return Err(MalformedKey);
-        }
-        let (body, sum) = text.split_at(whole - CHECKSUM_CHARS);
-        if checksum(body) == sum { Ok(Self(Secret::new(text.to_owned()))) } else { Err(MalformedKey) }
+        // A text of other characters may not be cut there.
+        let (body, sum) = text.split_at_checked(whole - CHECKSUM_CHARS)?;
+        (fits && checksum(body) == sum).then(|| Self(Secret::new(text.to_owned())))
     }
 
     /// Returns the key itself, which is shown only once.
@@ -105,10 +95,10 @@ mod tests {
         for position in PREFIX.len()..text.len() {
             let mut changed = text.as_bytes().to_vec();
             changed[position] = if changed[position] == b'a' { b'b' } else { b'a' };
-            assert!(ApiKey::parse(std::str::from_utf8(&changed).unwrap()).is_err(), "position {position}");
+            assert!(ApiKey::parse(std::str::from_utf8(&changed).unwrap()).is_none(), "position {position}");
         }
         for bad in ["", "sl_live_", &text[1..], &format!("{text} "), &text.replace("live", "test")] {
-            assert!(ApiKey::parse(bad).is_err());
+            assert!(ApiKey::parse(bad).is_none());
         }
     }
 

@@ -13,6 +13,7 @@ use parking_lot::Mutex;
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
 use crate::model::quota::{Counted, Policy, Rate, Subject};
+use crate::model::refusal::{Code, Refusal};
 use crate::store::Store;
 
 /// The limit of each policy, in requests per minute.
@@ -54,13 +55,15 @@ pub struct RateLimitState {
     pub reset_secs: u64,
 }
 
-/// The reasons why a request was not counted.
-#[derive(Debug)]
-pub enum RateLimitError {
-    /// The limit of this policy is reached. Its `reset_secs` is the time to wait.
-    UsedUp(RateLimitState),
-    /// The store has failed, in which all instances count.
-    Storage(StorageError),
+impl RateLimitState {
+    /// Returns the refusal of a request after the last one that is allowed.
+    fn used_up(&self) -> Refusal {
+        let policy = self.policy.as_str();
+        let message = format!("more than {} {policy} requests in a minute", self.limit);
+        let refusal =
+            Refusal::new(Code::RateLimited, message).with("policy", policy).with("limit", self.limit);
+        refusal.retry_after(self.reset_secs)
+    }
 }
 
 /// A limiter that counts requests against the rate limits.
@@ -84,29 +87,37 @@ impl RateLimiter {
         &self.limits
     }
 
-    /// Counts one request for each of `policies`, or for none of them if one is exhausted.
+    /// Counts one request for each of `policies`, or for none of them if one is exhausted. Sets `counted` to their states, or to
+    /// that of the exhausted one.
     ///
     /// # Errors
-    /// Returns [`RateLimitError`] if the request was not counted.
+    /// Returns the refusal of a request beyond a limit, and a failure of the store, in which all instances count.
     pub fn count(
         &self,
         account: AccountId,
         policies: &[Policy],
-    ) -> Result<Vec<RateLimitState>, RateLimitError> {
+        counted: &mut Vec<RateLimitState>,
+    ) -> Result<(), Refusal> {
         if let Some(state) = policies.iter().find_map(|&policy| self.known_refusal(account, policy)) {
-            return Err(RateLimitError::UsedUp(state));
+            *counted = vec![state];
+            return Err(state.used_up());
         }
-        let mut states: Vec<RateLimitState> = Vec::with_capacity(policies.len());
-        for &policy in policies {
-            match self.count_one(account, policy) {
-                Ok(state) => states.push(state),
-                Err(refused) => {
-                    states.iter().for_each(|earlier| self.return_one(account, earlier.policy));
-                    return Err(refused);
+        for (at, &policy) in policies.iter().enumerate() {
+            let refusal = match self.count_one(account, policy) {
+                Ok((state, true)) => {
+                    counted.push(state);
+                    continue;
                 }
-            }
+                Ok((state, false)) => {
+                    *counted = vec![state];
+                    state.used_up()
+                }
+                Err(error) => error.into(),
+            };
+            policies[..at].iter().for_each(|&earlier| self.return_one(account, earlier));
+            return Err(refusal);
         }
-        Ok(states)
+        Ok(())
     }
 
     /// Refuses a request without the store if no other one can have been allowed since the last refusal. Otherwise, a
@@ -116,23 +127,20 @@ impl RateLimiter {
         rate.next_due(due, now).is_none().then(|| self.state(policy, rate.counted(false, due, now)))
     }
 
-    fn count_one(&self, account: AccountId, policy: Policy) -> Result<RateLimitState, RateLimitError> {
+    /// Counts a request. Returns the state, and whether the request is allowed.
+    fn count_one(&self, account: AccountId, policy: Policy) -> Result<(RateLimitState, bool), StorageError> {
         let (key, now, rate) = ((account, policy), self.now(), self.rate(policy));
         let counted = match policy {
             Policy::Read => rate.count(self.dues.lock().entry(key).or_insert(now), now),
             Policy::Search | Policy::Stream => {
-                let subject = Subject::requests(account, policy);
-                self.store.count_request(&subject, rate).map_err(RateLimitError::Storage)?
+                self.store.count_request(&Subject::requests(account, policy), rate)?
             }
         };
-        let state = self.state(policy, counted);
-        if counted.is_allowed {
-            return Ok(state);
+        if !counted.is_allowed {
+            let due = now.saturating_add(rate.slack_us()).saturating_add(micros(counted.wait));
+            self.dues.lock().insert(key, due);
         }
-        self.dues
-            .lock()
-            .insert(key, now.saturating_add(rate.slack_us()).saturating_add(micros(counted.wait)));
-        Err(RateLimitError::UsedUp(state))
+        Ok((self.state(policy, counted), counted.is_allowed))
     }
 
     fn return_one(&self, account: AccountId, policy: Policy) {

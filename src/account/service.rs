@@ -17,6 +17,7 @@ use crate::base::storage::StorageError;
 use crate::model::account::{Account, KeyRecord, Role, SecretHash};
 use crate::model::audit::{Actor, Origin};
 use crate::model::credits::{Balance, Charge, Cycle};
+use crate::model::refusal::{Code, Refusal, values};
 use crate::store::Store;
 
 /// The time for which a key, its owner and its plan are cached. It is the longest time for which a revoked key may
@@ -36,44 +37,6 @@ pub struct Caller {
     pub actor: Actor,
     /// The key that was sent, or `None` for a session of the web app.
     pub key: Option<SecretHash>,
-}
-
-/// The reasons why an operation on an account fails.
-#[derive(Debug, thiserror::Error)]
-pub enum AccountError {
-    /// The key is malformed, unknown or revoked.
-    #[error("the API key is malformed, unknown or revoked")]
-    InvalidKey,
-    /// No account has this email address or id.
-    #[error("no such account")]
-    UnknownAccount,
-    /// An account with this email address exists.
-    #[error("an account with this email address exists")]
-    EmailTaken,
-    /// The text is not an email address.
-    #[error("not an email address: expected LOCAL@DOMAIN of at most 254 bytes")]
-    InvalidEmail,
-    /// A label is longer than 100 characters or has a control character.
-    #[error("invalid label: expected at most 100 characters without control characters")]
-    InvalidLabel,
-    /// No plan has this name. Contains the names that exist.
-    #[error("unknown plan: expected {}", .0.join(", "))]
-    UnknownPlan(Vec<String>),
-    /// No key has this id.
-    #[error("no such key")]
-    UnknownKey,
-    /// The deletion of the account has begun. No other operation is possible.
-    #[error("the account is being deleted; \"account delete\" finishes that")]
-    BeingDeleted,
-    /// The account was closed, but not all of its data could be removed yet.
-    #[error(
-        "the account is closed for good, but not all of it is removed yet: a running server goes on with that, and so \
-         does the same command: {0}"
-    )]
-    Unfinished(#[source] StorageError),
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
 }
 
 /// The use cases of accounts. There is one value for each process, which all layers share.
@@ -110,9 +73,8 @@ impl Accounts {
     /// Creates an account whose first billing cycle starts now.
     ///
     /// # Errors
-    /// Returns [`AccountError::InvalidEmail`], [`AccountError::UnknownPlan`], [`AccountError::EmailTaken`], or an
-    /// error of the store.
-    pub fn create_account(&self, email: &str, plan: &str, by: &Origin) -> Result<Account, AccountError> {
+    /// Returns the refusal of an invalid or known email address, and of an unknown plan.
+    pub fn create_account(&self, email: &str, plan: &str, by: &Origin) -> Result<Account, Refusal> {
         let email = normal_email(email)?;
         self.require_plan(plan)?;
         let now = self.clock.now();
@@ -124,38 +86,45 @@ impl Accounts {
             created_at: now,
             role: Role::User,
         };
-        if self.store.add_account(&account, by)? { Ok(account) } else { Err(AccountError::EmailTaken) }
+        if self.store.add_account(&account, by)? {
+            return Ok(account);
+        }
+        let message = "an account with this email address exists";
+        Err(Refusal::new(Code::Conflict, message).with("field", "email"))
     }
 
     /// Returns the account with that email address, ignoring case.
     ///
     /// # Errors
-    /// Returns [`AccountError::UnknownAccount`], or an error of the store.
-    pub fn account_by_email(&self, email: &str) -> Result<Account, AccountError> {
+    /// Returns the refusal of an unknown account.
+    pub fn account_by_email(&self, email: &str) -> Result<Account, Refusal> {
         let email = email.trim().to_lowercase();
-        self.store.account_by_email(&email)?.ok_or(AccountError::UnknownAccount)
+        self.store.account_by_email(&email)?.ok_or_else(no_account)
     }
 
     /// Returns the account with that email address, unless it is being deleted.
     ///
     /// # Errors
-    /// Returns [`AccountError::UnknownAccount`], [`AccountError::BeingDeleted`], or an error of the store.
-    pub fn open_account(&self, email: &str) -> Result<Account, AccountError> {
+    /// Returns the refusal of an account that is unknown or being deleted.
+    pub fn open_account(&self, email: &str) -> Result<Account, Refusal> {
         let account = self.account_by_email(email)?;
-        if account.is_being_deleted() { Err(AccountError::BeingDeleted) } else { Ok(account) }
+        if !account.is_being_deleted() {
+            return Ok(account);
+        }
+        let message = "the account is being deleted; \"account delete\" finishes that";
+        Err(Refusal::new(Code::Conflict, message))
     }
 
     /// Changes the plan of the account with that email address. All instances use the new plan within
     /// [`KEY_CACHE_TTL`].
     ///
     /// # Errors
-    /// Returns [`AccountError::UnknownPlan`], [`AccountError::UnknownAccount`], [`AccountError::BeingDeleted`], or an
-    /// error of the store.
-    pub fn set_plan(&self, email: &str, plan: &str, by: &Origin) -> Result<Account, AccountError> {
+    /// Returns the refusal of an unknown plan, and of an account that is unknown or being deleted.
+    pub fn set_plan(&self, email: &str, plan: &str, by: &Origin) -> Result<Account, Refusal> {
         self.require_plan(plan)?;
         let mut account = self.open_account(email)?;
         if !self.store.set_plan(account.id, plan, by)? {
-            return Err(AccountError::UnknownAccount);
+            return Err(no_account());
         }
         plan.clone_into(&mut account.plan);
         Ok(account)
@@ -164,16 +133,17 @@ impl Accounts {
     /// Creates a key. Only the caller of this function gets the key itself.
     ///
     /// # Errors
-    /// Returns [`AccountError::InvalidLabel`], [`AccountError::UnknownAccount`], or an error of the store.
+    /// Returns the refusal of a label that is too long or has a control character, and of an unknown account.
     pub fn create_key(
         &self,
         account: &Account,
         label: &str,
         by: &Origin,
-    ) -> Result<(ApiKey, KeyRecord), AccountError> {
+    ) -> Result<(ApiKey, KeyRecord), Refusal> {
         let label = label.trim();
         if label.chars().count() > 100 || label.chars().any(char::is_control) {
-            return Err(AccountError::InvalidLabel);
+            let allowed = "at most 100 characters without control characters";
+            return Err(Refusal::invalid_request("label", "invalid label", allowed));
         }
         let key = ApiKey::generate();
         let record = KeyRecord {
@@ -186,17 +156,17 @@ impl Accounts {
             last_used_at: None,
             revoked_at: None,
         };
-        if self.store.add_key(&record, by)? { Ok((key, record)) } else { Err(AccountError::UnknownAccount) }
+        if self.store.add_key(&record, by)? { Ok((key, record)) } else { Err(no_account()) }
     }
 
     /// Revokes a key. This process refuses it at once, and others do within [`KEY_CACHE_TTL`].
     ///
     /// # Errors
-    /// Returns [`AccountError::UnknownKey`], or an error of the store.
-    pub fn revoke_key(&self, id: KeyId, by: &Origin) -> Result<(), AccountError> {
+    /// Returns the refusal of an unknown key.
+    pub fn revoke_key(&self, id: KeyId, by: &Origin) -> Result<(), Refusal> {
         let known = self.store.revoke_key(id, by)?;
         self.cache.retain(|_, cached| cached.id != id);
-        if known { Ok(()) } else { Err(AccountError::UnknownKey) }
+        if known { Ok(()) } else { Err(Refusal::new(Code::NotFound, "no such key")) }
     }
 
     /// Removes the keys of an account from the cache.
@@ -212,13 +182,12 @@ impl Accounts {
     /// Returns the owner of a key and its plan.
     ///
     /// # Errors
-    /// Returns [`AccountError::InvalidKey`], or an error of the store.
-    pub fn authenticate(&self, key: &str) -> Result<Caller, AccountError> {
-        let hash = ApiKey::parse(key).map_err(|_| AccountError::InvalidKey)?.hash();
-        let (id, account) = match self.cached(&hash, KEY_CACHE_TTL) {
-            Some(cached) => cached,
-            None => self.look_up(&hash)?,
-        };
+    /// Returns the refusal of a key that is malformed, unknown or revoked.
+    pub fn authenticate(&self, key: &str) -> Result<Caller, Refusal> {
+        let hash = ApiKey::parse(key).ok_or_else(Refusal::unknown_key)?.hash();
+        let known =
+            self.cached(&hash, KEY_CACHE_TTL).map_or_else(|| self.look_up(&hash), |known| Ok(Some(known)))?;
+        let (id, account) = known.ok_or_else(Refusal::unknown_key)?;
         self.seen.lock().insert(id, self.clock.now());
         let plan = self.plan_of(&account);
         Ok(Caller { account, plan, actor: Actor::Key(id), key: Some(hash) })
@@ -230,12 +199,10 @@ impl Accounts {
     /// # Errors
     /// Returns an error if the store fails. While the store is unavailable, the result is `true`.
     pub fn may_still_read(&self, key: &SecretHash, max_age: Duration) -> Result<bool, StorageError> {
-        let known = self.cached(key, max_age);
-        match known.map_or_else(|| self.look_up(key), Ok) {
-            Ok((_, account)) => Ok(self.plan_of(&account).api),
-            Err(AccountError::Storage(error)) if error.is_unavailable() => Ok(true),
-            Err(AccountError::Storage(error)) => Err(error),
-            Err(_) => Ok(false),
+        match self.cached(key, max_age).map_or_else(|| self.look_up(key), |known| Ok(Some(known))) {
+            Ok(known) => Ok(known.is_some_and(|(_, account)| self.plan_of(&account).api)),
+            Err(error) if error.is_unavailable() => Ok(true),
+            Err(error) => Err(error),
         }
     }
 
@@ -244,15 +211,14 @@ impl Accounts {
         Some((cached.id, cached.account))
     }
 
-    fn look_up(&self, hash: &SecretHash) -> Result<(KeyId, Account), AccountError> {
+    fn look_up(&self, hash: &SecretHash) -> Result<Option<(KeyId, Account)>, StorageError> {
         // The age is measured from before the read, whose answer may take long.
         let read_at = Instant::now();
-        let found = self.store.key_by_hash(hash)?;
-        let (record, account) =
-            found.filter(|(record, _)| record.revoked_at.is_none()).ok_or(AccountError::InvalidKey)?;
+        let found = self.store.key_by_hash(hash)?.filter(|(record, _)| record.revoked_at.is_none());
+        let Some((record, account)) = found else { return Ok(None) };
         let value = CachedKey { id: record.id, account: account.clone(), read_at };
         self.cache.insert(hash, Computed { value, ttl: KEY_CACHE_TTL, weight: 0 });
-        Ok((record.id, account))
+        Ok(Some((record.id, account)))
     }
 
     /// Returns the plan of an account. A plan that is no longer in the table grants nothing.
@@ -267,8 +233,8 @@ impl Accounts {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn balance(&self, caller: &Caller) -> Result<Balance, AccountError> {
-        Ok(self.balance_in(&caller.account, &caller.plan)?)
+    pub fn balance(&self, caller: &Caller) -> Result<Balance, StorageError> {
+        self.balance_in(&caller.account, &caller.plan)
     }
 
     /// Returns the balance of an account with that plan in its current cycle.
@@ -333,19 +299,24 @@ impl Accounts {
         Ok(())
     }
 
-    fn require_plan(&self, plan: &str) -> Result<(), AccountError> {
+    fn require_plan(&self, plan: &str) -> Result<(), Refusal> {
         if self.plans.get(plan).is_some() {
             return Ok(());
         }
-        let names = self.plans.all().iter().map(|plan| plan.name.clone()).collect();
-        Err(AccountError::UnknownPlan(names))
+        Err(Refusal::invalid_request("plan", "unknown plan", values(&self.plans.names_where(|_| true))))
     }
 }
 
-fn normal_email(email: &str) -> Result<String, AccountError> {
+/// Returns the refusal of an account that does not exist.
+pub fn no_account() -> Refusal {
+    Refusal::new(Code::NotFound, "no such account")
+}
+
+fn normal_email(email: &str) -> Result<String, Refusal> {
     let email = email.trim();
     if email.len() > 254 || !email_address::EmailAddress::is_valid(email) {
-        return Err(AccountError::InvalidEmail);
+        let allowed = "LOCAL@DOMAIN of at most 254 bytes";
+        return Err(Refusal::invalid_request("email", "not an email address", allowed));
     }
     Ok(email.to_lowercase())
 }

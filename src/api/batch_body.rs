@@ -10,14 +10,14 @@ use super::request;
 use crate::account::service::Caller;
 use crate::http::Request;
 use crate::model::batch::{MAX_SEARCHES, batch_name};
+use crate::model::refusal::Refusal;
 use crate::model::run::count;
 use crate::model::search::Search;
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::variants::of_username;
 use crate::runs::batches::draft::{Draft, InvalidRow};
-use crate::runs::batches::table::{self, TableError};
-use crate::service::refusal::Refusal;
+use crate::runs::batches::table::{self, wrong_number};
 
 /// A batch of searches.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -100,13 +100,17 @@ impl BatchOrder {
         let BatchParameters { search_type, name, dry_run } = request::query(http)?;
         let order = if is_csv(http) {
             let draft = table::read(&http.body, |_| search_type)?;
-            Self { draft, name: checked_name(name)?, dry_run }
+            Self { draft, name: name.as_deref().map(batch_name).transpose()?.flatten(), dry_run }
         } else {
             request::require_json(http)
                 .map_err(|_| Refusal::unsupported_media_type(&["application/json", "text/csv"]))?;
             let body: BatchBody = request::json(http)?;
             let (name, dry_run) = (body.name.or(name), body.dry_run.unwrap_or_default() || dry_run);
-            Self { name: checked_name(name)?, draft: draft(api, &body.searches)?, dry_run }
+            Self {
+                name: name.as_deref().map(batch_name).transpose()?.flatten(),
+                draft: draft(api, &body.searches)?,
+                dry_run,
+            }
         };
         let premium = order.draft.rows.iter().any(|(_, search)| search.premium);
         api.services.check_plan(caller, premium)?;
@@ -119,15 +123,9 @@ fn is_csv(request: &Request) -> bool {
     content_type.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("text/csv"))
 }
 
-fn checked_name(name: Option<String>) -> Result<Option<String>, Refusal> {
-    let Some(name) = name else { return Ok(None) };
-    batch_name(&name)
-        .map_err(|allowed| Refusal::invalid_request("name", format!("name must be {allowed}"), allowed))
-}
-
 fn draft(api: &Api, searches: &[Value]) -> Result<Draft, Refusal> {
     if !(1..=MAX_SEARCHES).contains(&searches.len()) {
-        return Err(TableError::number(searches.len()).into());
+        return Err(wrong_number(searches.len()));
     }
     let (mut draft, mut variants) = (Draft::default(), Vec::new());
     for (row, search) in (1..).zip(searches) {
@@ -137,14 +135,14 @@ fn draft(api: &Api, searches: &[Value]) -> Result<Draft, Refusal> {
                 variants.extend(its_variants);
             }
             Err(error) => {
-                let (field, message, allowed) = error.parts();
-                draft.invalid.push(InvalidRow { row, line: None, field, message, allowed });
+                let (field, message) = (error.fact("field").to_owned(), error.message.clone());
+                draft.invalid.push(InvalidRow { row, line: None, field, message, allowed: error.allowed() });
             }
         }
     }
     let number = searches.len() + variants.len();
     if number > MAX_SEARCHES {
-        return Err(TableError::number(number).into());
+        return Err(wrong_number(number));
     }
     // A variant that the list has already is no duplicate: the caller has not sent it twice.
     let sent_twice = draft.duplicates.len();

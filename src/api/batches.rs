@@ -9,19 +9,21 @@ use utoipa::{IntoParams, ToSchema};
 use super::batch_body::{BatchBody, BatchOrder, BatchParameters, CsvFile};
 use super::context::{Api, Call, json_response, no_content, ok_json};
 use super::decode;
-use super::pages::{PageParameters, cut, page_of};
+use super::openapi::schemas::to_json;
+use super::pages::{PageParameters, page_of};
 use super::request;
 use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
 use crate::http::{Reply, Response};
 use crate::model::batch::{self, BatchRow, BatchStatus, Counts, MAX_SEARCHES, RowRefusal, RowState};
+use crate::model::page::cut;
+use crate::model::refusal::Refusal;
 use crate::model::run::count;
 use crate::modules::query::SearchType;
 use crate::report::Format;
-use crate::report::batch::{BatchReport, file_name, write_batch};
+use crate::report::batch::{BatchReport, file_name};
 use crate::runs::batches::BatchMatrix;
 use crate::runs::batches::draft::{Duplicate, InvalidRow};
-use crate::service::refusal::Refusal;
 
 /// The maximum number of invalid searches and of duplicates that an answer lists.
 const MOST_LISTED: usize = 100;
@@ -81,7 +83,6 @@ pub struct BatchPrice {
     /// Number of searches that are the same as an earlier one.
     pub duplicate_count: u32,
     /// These searches; the first 100 of them.
-    #[schema(max_items = 100)]
     pub duplicates: Vec<Duplicate>,
 }
 
@@ -111,7 +112,6 @@ pub struct BatchPreview {
     /// Number of searches that are not valid. A batch with one is refused.
     pub invalid_count: u32,
     /// These searches; the first 100 of them.
-    #[schema(max_items = 100)]
     pub invalid: Vec<InvalidRow>,
 }
 
@@ -156,10 +156,14 @@ pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         }));
     }
     if !invalid.is_empty() {
-        return Err(Refusal::invalid_searches(draft.invalid.len(), &invalid));
+        let number = draft.invalid.len();
+        let are = if number == 1 { "search is" } else { "searches are" };
+        let message = format!("{number} {are} not valid; nothing was accepted");
+        let refusal = Refusal::invalid_request("searches", message, "searches that are all valid");
+        return Err(refusal.with("rows", to_json(&invalid)));
     }
     let id = api.services.create_batch(caller, name, &draft, key, &call.origin()?)?;
-    let batch = api.store.batch(caller.account.id, id)?.ok_or_else(|| Refusal::no_such("batch"))?;
+    let batch = api.find_batch(caller, id)?;
     let answer = AcceptedBatch { batch: BatchHead::new(&batch, api.clock.now()), price };
     let location = format!("{}/v1/batches/{id}", api.root);
     Ok(Reply::Now(json_response(201, &answer).with_header("Location", location)))
@@ -173,14 +177,12 @@ page_of! {
 /// Lists the batches of the account, newest first.
 ///
 /// Costs no credits.
-#[utoipa::path(get, path = "/v1/batches",
-    params(PageParameters),
-    responses((status = 200, description = "A page of batches.", body = BatchList<'_>, headers(("Link" = String)))))]
+#[utoipa::path(get, path = "/v1/batches", params(PageParameters),
+    responses((status = 200, body = BatchList<'_>, headers(("Link" = String)))))]
 pub fn list_batches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let PageParameters { limit, cursor } = request::query(call.request)?;
-    let (batches, has_more) = api.runs.batches(call.caller()?.account.id, cursor.map(BatchId), limit)?;
+    let (batches, next) = api.runs.batches(call.caller()?.account.id, cursor.map(BatchId), limit)?;
     let now = api.clock.now();
-    let next = batches.last().filter(|_| has_more).map(|batch| batch.id);
     let batches = batches.iter().map(|batch| BatchHead::new(batch, now)).collect();
     Ok(BatchList::reply(api, call, batches, limit, next))
 }
@@ -189,7 +191,6 @@ pub fn list_batches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct BatchSearchState<'a> {
     /// Place of the search in the request, from 1.
-    #[schema(minimum = 1, maximum = 1000)]
     pub row: u32,
     /// Type of the query.
     #[serde(rename = "type")]
@@ -227,7 +228,6 @@ pub struct BatchWithSearches<'a> {
     #[serde(flatten)]
     pub batch: BatchHead<'a>,
     /// Searches of the batch, in the order of the request.
-    #[schema(max_items = 1000)]
     pub searches: Vec<BatchSearchState<'a>>,
     /// Value of `after` for the next searches; null if there are none.
     pub next_after: Option<u32>,
@@ -250,13 +250,12 @@ pub struct RowParameters {
 /// Reads a batch: the number of its searches by state, and the searches.
 ///
 /// Costs no credits.
-#[utoipa::path(get, path = "/v1/batches/{batch_id}",
-    params(RowParameters),
-    responses((status = 200, description = "The batch.", body = BatchWithSearches<'_>, headers(("Link" = String)))))]
+#[utoipa::path(get, path = "/v1/batches/{batch_id}", params(RowParameters),
+    responses((status = 200, body = BatchWithSearches<'_>, headers(("Link" = String)))))]
 pub fn get_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let parameters: RowParameters = request::query(call.request)?;
     let (limit, after) = (parameters.limit.unwrap_or(100) as usize, parameters.after.unwrap_or(0));
-    let batch = api.find_batch(call)?;
+    let batch = api.find_batch(call.caller()?, call.id("batch")?)?;
     let mut rows = api.store.batch_rows(batch.id, after, limit + 1)?;
     let next_after = cut(&mut rows, limit).map(|row| row.position);
     let page = BatchWithSearches {
@@ -294,16 +293,8 @@ pub fn stop_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         headers(("Content-Disposition" = String)))))]
 pub fn export_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let format = request::format(call.request, Format::OF_BATCHES)?;
-    let batch = api.find_batch(call)?;
-    let name = file_name(&batch, "batch", format.as_str());
-    let head = Response::empty(200)
-        .with_header("Content-Type", format.media_type())
-        .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""));
-    let (api, request_id) = (Arc::clone(api), call.request_id.clone());
-    Ok(Reply::file(head, move |out| {
-        let written = write_batch(&api.store, &api.runs, &batch, format, out);
-        written.inspect_err(|error| error.log("a batch", &request_id)).is_ok()
-    }))
+    let batch = api.find_batch(call.caller()?, call.id("batch")?)?;
+    Ok(api.batch_file(batch, format, call.request_id))
 }
 
 /// Gets the outcomes of a batch: its queries by the platforms that were asked.
@@ -317,7 +308,7 @@ pub fn export_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         headers(("Content-Disposition" = String)))))]
 pub fn get_batch_matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let format = request::format(call.request, Format::OF_MATRICES)?;
-    let batch = api.find_batch(call)?;
+    let batch = api.find_batch(call.caller()?, call.id("batch")?)?;
     let name = file_name(&batch, "matrix", "csv");
     let api = Arc::clone(api);
     Ok(call.later(move || {

@@ -12,8 +12,8 @@ use crate::base::clock::millis;
 use crate::base::ids::AccountId;
 use crate::http::Reply;
 use crate::model::credits::{Balance, PREMIUM_COST, STANDARD_COST};
+use crate::model::refusal::Refusal;
 use crate::modules::query::SearchType;
-use crate::service::refusal::Refusal;
 
 /// The abilities and limits of the service.
 #[derive(Debug, Serialize, ToSchema)]
@@ -50,13 +50,10 @@ pub struct Capabilities<'a> {
 #[schema(as = CapabilitiesLimits)]
 pub struct Limits {
     /// Searches that an account may start per minute.
-    #[schema(minimum = 1)]
     pub rate_limit_per_minute: u32,
     /// Reads per minute.
-    #[schema(minimum = 1)]
     pub read_rate_limit_per_minute: u32,
     /// Streams, started or attached to, per minute.
-    #[schema(minimum = 1)]
     pub stream_rate_limit_per_minute: u32,
     /// Cost of a standard search in credits.
     pub credits_per_search: u64,
@@ -104,8 +101,7 @@ const API_VERSION: &str = "v1";
 /// Reports the abilities and limits of the service.
 ///
 /// Needs no key and is not counted.
-#[utoipa::path(get, path = "/v1/capabilities",
-    responses((status = 200, description = "The abilities and limits of the service.", body = Capabilities<'_>)))]
+#[utoipa::path(get, path = "/v1/capabilities", responses((status = 200, body = Capabilities<'_>)))]
 pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
     let plans = api.accounts.plans();
     let base_url = &api.config.base_url;
@@ -169,8 +165,7 @@ pub struct Health {
 /// Reports the state of the service.
 ///
 /// Needs no key and is not counted. The status is 200 even if the database does not answer: see `status`.
-#[utoipa::path(get, path = "/v1/health",
-    responses((status = 200, description = "The state of the service.", body = Health)))]
+#[utoipa::path(get, path = "/v1/health", responses((status = 200, body = Health)))]
 pub fn get_health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
     let ok = api.has_store();
     Ok(ok_json(&Health {
@@ -282,7 +277,6 @@ pub struct Me<'a> {
     /// Whether the plan includes the API: always true here, because a key of another plan gets 403.
     pub api_access: bool,
     /// Searches that may be started per minute, over all keys of the account.
-    #[schema(minimum = 1)]
     pub rate_limit_per_minute: u32,
     /// Whether streams are available.
     pub supports_streaming: bool,
@@ -311,8 +305,7 @@ pub struct MeCredits {
 /// Checks the key.
 ///
 /// Confirms that the key works, and returns its owner and the limits of the plan. Costs no credits.
-#[utoipa::path(get, path = "/v1/me",
-    responses((status = 200, description = "The key's owner.", body = Me<'_>)))]
+#[utoipa::path(get, path = "/v1/me", responses((status = 200, body = Me<'_>)))]
 pub fn get_account(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let balance = api.accounts.balance(caller)?;
@@ -335,8 +328,7 @@ pub fn get_account(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 /// Reads the credit balance.
 ///
 /// Costs no credits.
-#[utoipa::path(get, path = "/v1/credits",
-    responses((status = 200, description = "The credit balance.", body = Credits)))]
+#[utoipa::path(get, path = "/v1/credits", responses((status = 200, body = Credits)))]
 pub fn get_credits(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let balance = api.accounts.balance(caller)?;

@@ -17,13 +17,11 @@ use serde_json::{Value, json};
 use crate::account::service::Caller;
 use crate::base::cache::{Cache, Computed};
 use crate::base::ids::{AccountId, RequestId};
-use crate::http::{self, Reply, Request, Response, Segments, StaticFile};
+use crate::http::{Reply, Request, Response, Segments, StaticFile};
 use crate::model::audit::Origin;
-use crate::model::batch::Batch;
+use crate::model::refusal::{Code, Parts, Refusal};
 use crate::model::run::RunSummary;
-use crate::model::watch::Watch;
 use crate::service::Services;
-use crate::service::refusal::{Code, Refusal, values};
 
 /// The time for which the answer to a ping is valid. Health may be requested thousands of times a second.
 const PING_TTL: Duration = Duration::from_millis(500);
@@ -100,7 +98,8 @@ impl Call<'_> {
         self.id_in(&format!("{thing}_id"), thing)
     }
 
-    fn id_in<T: FromStr>(&self, segment: &str, thing: &str) -> Result<T, Refusal> {
+    /// Returns the id of a thing in this segment of the path.
+    pub(super) fn id_in<T: FromStr>(&self, segment: &str, thing: &str) -> Result<T, Refusal> {
         let id = self.segments.get(segment).and_then(|text| text.parse().ok());
         id.ok_or_else(|| Refusal::no_such(thing))
     }
@@ -130,38 +129,9 @@ impl Api {
     /// Returns the run of the call's path if it belongs to the caller.
     ///
     /// # Errors
-    /// Returns 404 with the same message for malformed, unknown, foreign and deleted ids, and 503 if the
-    /// store is unavailable.
+    /// Returns 404 with the same message for malformed, unknown, foreign and deleted ids.
     pub(super) fn find(&self, call: &Call<'_>) -> Result<RunSummary, Refusal> {
-        self.find_in(call, "run_id")
-    }
-
-    /// Returns the batch of the call's path if it belongs to the caller.
-    ///
-    /// # Errors
-    /// Returns 404 with the same message for malformed, unknown and foreign ids, and 503 if the store is unavailable.
-    pub(super) fn find_batch(&self, call: &Call<'_>) -> Result<Batch, Refusal> {
-        let account = call.caller()?.account.id;
-        self.store.batch(account, call.id("batch")?)?.ok_or_else(|| Refusal::no_such("batch"))
-    }
-
-    /// Returns the watch of the call's path if it belongs to the caller.
-    ///
-    /// # Errors
-    /// Returns 404 with the same message for malformed, unknown and foreign ids, and 503 if the store is unavailable.
-    pub(super) fn find_watch(&self, call: &Call<'_>) -> Result<Watch, Refusal> {
-        let account = call.caller()?.account.id;
-        self.store.watch(account, call.id("watch")?)?.ok_or_else(|| Refusal::no_such("watch"))
-    }
-
-    /// Returns the run of a segment of the call's path if it belongs to the caller.
-    ///
-    /// # Errors
-    /// Returns the same errors as [`Api::find`].
-    pub(super) fn find_in(&self, call: &Call<'_>, segment: &str) -> Result<RunSummary, Refusal> {
-        let caller = call.caller()?;
-        let id = call.id_in(segment, "run")?;
-        self.runs.find(id, caller.account.id)?.ok_or_else(|| Refusal::no_such("run"))
+        self.find_run(call.caller()?, call.id("run")?)
     }
 }
 
@@ -219,8 +189,8 @@ impl<K: Eq + Hash, T> InProgress<K, T> {
 impl Refusal {
     /// Returns the response. Logs an internal failure once, with the request id that the response contains.
     pub fn into_response(self, request_id: &RequestId) -> Response {
-        let (status, code, message, facts) = (self.status(), self.code(), self.message(), self.facts());
-        let id = request_id.as_str();
+        let Parts { status, code, message, facts, cause } = &*self;
+        let (status, code, id) = (*status, *code, request_id.as_str());
         if status >= 500 {
             let level = match code {
                 Code::InternalError => Level::Error,
@@ -228,7 +198,7 @@ impl Refusal {
                 Code::Unavailable => Level::Debug,
                 _ => Level::Warn,
             };
-            let cause = self.cause().unwrap_or(message);
+            let cause = cause.as_ref().unwrap_or(message);
             log!(level, request_id = id; "answers {status} {}: {cause}", code.as_str());
         }
         let mut detail = json!({"error": code.as_str(), "message": message, "request_id": id});
@@ -247,28 +217,6 @@ impl Refusal {
                 response.with_header("Allow", methods.join(", "))
             }
             _ => response,
-        }
-    }
-}
-
-impl From<http::Refusal> for Refusal {
-    fn from(refusal: http::Refusal) -> Self {
-        use http::Refusal as Why;
-        let (status, field, mistake) = refusal.parts();
-        match refusal {
-            Why::NotFound => Self::no_such("address"),
-            Why::MethodNotAllowed(allow) => {
-                let message = format!("method not allowed: this address supports {allow}");
-                let methods = values(&allow.split(", ").collect::<Vec<_>>());
-                Self::new(Code::MethodNotAllowed, message).with("allowed", methods)
-            }
-            Why::BodyTooLarge => Self::new(Code::PayloadTooLarge, mistake)
-                .with("field", field)
-                .with("allowed", "at most 65536 bytes, and 2097152 bytes for a batch"),
-            Why::Overloaded { retry_after } => Self::overloaded(retry_after.as_secs()),
-            Why::ShuttingDown => Self::shutting_down(),
-            Why::Internal(cause) => Self::internal(cause),
-            _ => Self::new(Code::InvalidRequest, mistake).with("field", field).with_status(status),
         }
     }
 }

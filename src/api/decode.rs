@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
 use super::request;
 use crate::http::Request;
 use crate::model::follow::{Class, FollowOrder};
+use crate::model::refusal::Refusal;
 use crate::model::run::{RunOptions, TimeBudget};
 use crate::model::search::Search;
 use crate::modules::catalog::{Choice, MAX_NAMES};
 use crate::modules::query::{Query, SearchType};
-use crate::service::refusal::Refusal;
 
 /// The longest purpose of a search in characters.
 const MAX_PURPOSE: usize = 200;
@@ -156,8 +155,8 @@ impl SearchBody {
         Ok(Self { query, search, wait, stream })
     }
 
-    /// Returns the SHA-256 of the body's meaning. Order and spacing of the members do not matter.
-    pub fn fingerprint(&self) -> [u8; 32] {
+    /// Returns what the body asks for. Order and spacing of the members do not matter.
+    pub fn meaning(&self) -> Value {
         let mut search = self.search.clone();
         let Choice { modules, exclude_modules, categories, .. } = &mut search.choice;
         for names in [modules, exclude_modules, categories] {
@@ -165,8 +164,7 @@ impl SearchBody {
             names.dedup();
         }
         let follow = search.follow.take().map(|order| (order.depth, order.max_searches, order.links));
-        let meaning = json!([search, follow, self.wait, self.stream]);
-        Sha256::digest(meaning.to_string()).into()
+        json!([search, follow, self.wait, self.stream])
     }
 }
 
@@ -234,11 +232,11 @@ mod tests {
     }
 
     #[test]
-    fn the_fingerprint_ignores_order_and_spacing() {
+    fn the_meaning_ignores_order_and_spacing() {
         let print = |body: &str| {
             SearchBody::from_request(&request(&[("content-type", "application/json")], body.as_bytes()))
                 .unwrap()
-                .fingerprint()
+                .meaning()
         };
         let plain = print(r#"{"type":"username","query":"alice"}"#);
         assert_eq!(plain, print(r#" { "query" : "alice", "wait": false, "type" : "username" } "#));

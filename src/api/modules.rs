@@ -10,13 +10,13 @@ use super::context::{Api, Call, ok_json};
 use super::request;
 use crate::base::clock::millis;
 use crate::http::Reply;
+use crate::model::refusal::Refusal;
 use crate::modules::catalog::Catalog;
 use crate::modules::definition::{Contact, Off, Verified};
 use crate::modules::query::{Query, SearchType};
 use crate::modules::variants::person::Person;
 use crate::modules::variants::{Variant, of_username};
 use crate::runs::health::verdict::ModuleHealth;
-use crate::service::refusal::Refusal;
 
 /// The modules of the catalogue.
 #[derive(Debug, Serialize, ToSchema)]
@@ -83,8 +83,7 @@ pub struct Module<'a> {
 /// Lists the catalogue's modules.
 ///
 /// Contains all modules with their health, including disabled ones. Costs no credits.
-#[utoipa::path(get, path = "/v1/modules",
-    responses((status = 200, description = "The catalogue.", body = ModuleList<'_>)))]
+#[utoipa::path(get, path = "/v1/modules", responses((status = 200, body = ModuleList<'_>)))]
 pub fn list_modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
     let catalog = api.runs.catalog();
     let modules = described(api, &catalog);
@@ -131,10 +130,8 @@ const FORMS: &str = "either first and last, or username";
 #[schema(as = VariantList)]
 pub struct Variants {
     /// Number of variants.
-    #[schema(maximum = 100)]
     pub count: usize,
     /// The variants, the most frequent form first.
-    #[schema(max_items = 100)]
     pub variants: Vec<Variant>,
 }
 
@@ -209,10 +206,10 @@ fn name(field: &str, name: Option<String>) -> Result<Option<String>, Refusal> {
 /// and other scripts are transliterated. Names that no enabled module accepts are left out. Nothing is searched. Costs
 /// no credits.
 #[utoipa::path(post, path = "/v1/variants",
-    request_body(content = VariantsBody, description = "The names or the username.", examples(
+    request_body(content = VariantsBody, examples(
         ("names" = (summary = "Names", value = json!({"first": "Jürgen", "last": "Weiß", "year": 1985}))),
         ("username" = (summary = "Username", value = json!({"username": "ada.lovelace"}))))),
-    responses((status = 200, description = "The variants.", body = Variants)))]
+    responses((status = 200, body = Variants)))]
 pub fn list_variants(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let body: VariantsBody = request::json(call.request)?;
     let variants = body.variants(&api.runs.catalog())?;

@@ -38,13 +38,6 @@ pub(super) fn limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize,
     Ok(limit.map_or_else(default_limit, usize::from))
 }
 
-/// Cuts items, of which one more than `limit` was read, to a page. Returns the last one if there are more.
-pub(super) fn cut<T>(items: &mut Vec<T>, limit: usize) -> Option<&T> {
-    let has_more = items.len() > limit;
-    items.truncate(limit);
-    items.last().filter(|_| has_more)
-}
-
 /// Declares the page of a list: its name, the name and the type of its items, and the type of its cursor with an example.
 macro_rules! page_of {
     ($(#[$attribute:meta])* $name:ident $(<$lifetime:lifetime>)? { $items:ident: [$($item:tt)+], $cursor:ident: $example:literal }) => {
@@ -52,13 +45,10 @@ macro_rules! page_of {
         #[derive(Debug, serde::Serialize, utoipa::ToSchema)]
         pub struct $name $(<$lifetime>)? {
             /// Items of this page.
-            #[schema(max_items = 100)]
             pub $items: Vec<$($item)+>,
             /// Number of items on this page.
-            #[schema(maximum = 100)]
             pub count: usize,
             /// Requested maximum of items on a page.
-            #[schema(minimum = 1, maximum = 100)]
             pub limit: usize,
             /// Whether there are older items.
             pub has_more: bool,

@@ -8,17 +8,17 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::context::{Api, Call, json_response, ok_json};
 use super::pages::page_of;
-use super::{pages, request, results};
+use super::{pages, request};
 use crate::base::ids::RunId;
 use crate::http::{Reply, Response, etag_of};
 use crate::model::family::FollowState;
+use crate::model::notes::tag as tag_of;
 use crate::model::page::{Cursor, ListFilter, Page};
+use crate::model::refusal::Refusal;
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::modules::query::SearchType;
 use crate::report::Format;
-use crate::report::file_name::content_disposition;
 use crate::runs::record::{RunRecord, RunState};
-use crate::service::refusal::Refusal;
 
 /// A run with the results found so far.
 #[derive(Debug, Serialize, ToSchema)]
@@ -41,8 +41,7 @@ pub struct RunBody<'a> {
 /// `If-None-Match` or, after the run has ended, `If-Modified-Since`. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}",
     params(("If-None-Match" = String, Header), ("If-Modified-Since" = String, Header)),
-    responses((status = 200, description = "The run.", body = RunBody<'_>,
-        headers(("ETag" = String), ("Last-Modified" = String)))))]
+    responses((status = 200, body = RunBody<'_>, headers(("ETag" = String), ("Last-Modified" = String)))))]
 pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let runs = &api.runs;
     let (response, etag, last_modified) = loop {
@@ -94,8 +93,7 @@ pub struct RunModules {
 /// Lists the outcomes of the modules of a run.
 ///
 /// Contains the modules that have ended. Costs no credits.
-#[utoipa::path(get, path = "/v1/searches/{run_id}/modules",
-    responses((status = 200, description = "The modules that have ended.", body = RunModules)))]
+#[utoipa::path(get, path = "/v1/searches/{run_id}/modules", responses((status = 200, body = RunModules)))]
 pub fn list_search_modules(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     // Read the status first: otherwise a run that ends now could appear as ended with only a part of its
@@ -156,14 +154,13 @@ pub struct SearchFilters {
 /// Lists recent searches.
 ///
 /// Returns the caller's runs without their results, newest first. Costs no credits.
-#[utoipa::path(get, path = "/v1/searches",
-    params(RunPageParameters, SearchFilters),
-    responses((status = 200, description = "A page of runs.", body = SearchList, headers(("Link" = String)))))]
+#[utoipa::path(get, path = "/v1/searches", params(RunPageParameters, SearchFilters),
+    responses((status = 200, body = SearchList, headers(("Link" = String)))))]
 pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
     let SearchFilters { search_type, status, root_run_id, tag } = request::query(call.request)?;
-    let tag = tag.as_deref().map(results::one_tag).transpose()?;
+    let tag = tag.as_deref().map(|text| tag_of("tag", text)).transpose()?;
     let (root, text, watch) = (root_run_id, None, None);
     let filter = ListFilter { search_type, status, text, root, watch, tag, before: cursor };
     let page = api.runs.page(account, &filter, limit)?;
@@ -189,31 +186,13 @@ pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
 pub fn export_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     let format = request::format(call.request, &Format::ALL)?;
-    let run = format.read(&api.runs, found)?;
     if format != Format::Pdf {
-        return file(api, &run, format).map(Reply::Now);
+        return api.run_file(found, format).map(Reply::Now);
     }
     if !(api.runs.browsers.prints() && api.runs.can_browse()) {
         return Err(Refusal::premium_unavailable());
     }
-    let api = Arc::clone(api);
+    let services = api.services.clone();
     // A browser takes seconds.
-    Ok(call.later(move || file(&api, &run, format).map(Reply::Now)))
-}
-
-fn file(api: &Api, run: &RunRecord, format: Format) -> Result<Response, Refusal> {
-    let mut bytes = Vec::new();
-    // A Vec takes all bytes, and the record contains only numbers and strings, so only printing can fail.
-    format
-        .write(&mut bytes, run, &api.runs.catalog(), |page| api.runs.print(page))
-        .map_err(|error| Refusal::premium_unavailable().with_cause(error))?;
-    let summary = &run.summary;
-    let response = Response::new(200, format.media_type(), bytes)
-        .with_header("Content-Disposition", content_disposition(summary, format))
-        .with_header("X-Run-Id", summary.id.to_string())
-        .with_header("X-Run-Status", summary.status.as_str());
-    Ok(match format.content_security_policy() {
-        Some(policy) => response.with_header("Content-Security-Policy", policy),
-        None => response,
-    })
+    Ok(call.later(move || services.run_file(found, format).map(Reply::Now)))
 }

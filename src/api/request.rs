@@ -11,8 +11,8 @@ use utoipa::IntoParams;
 
 use super::openapi::schemas::to_json;
 use crate::http::Request;
+use crate::model::refusal::{Refusal, values};
 use crate::report::Format;
-use crate::service::refusal::{Refusal, values};
 
 /// Reads a JSON body.
 ///
@@ -174,11 +174,7 @@ struct FormatParameters {
 /// Returns the same errors as [`query`].
 pub(super) fn format(request: &Request, known: &[Format]) -> Result<Format, Refusal> {
     let FormatParameters { format } = query(request)?;
-    let format = format.map_or(known.first().copied(), |name| Format::among(known, &name));
-    format.ok_or_else(|| {
-        let names: Vec<&str> = known.iter().map(|format| format.as_str()).collect();
-        Refusal::invalid_request("format", "the format is unknown", values(&names))
-    })
+    Format::among(known, format.as_deref())
 }
 
 pub(super) fn require_json(request: &Request) -> Result<(), Refusal> {

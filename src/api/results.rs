@@ -10,12 +10,12 @@ use super::context::{Api, Call, ok_json};
 use super::request;
 use super::searches::{Answer, accepted_run};
 use crate::base::ids::RunId;
-use crate::http::{Reply, Response, StaticFile};
+use crate::http::{Reply, Response};
 use crate::model::diff::Diff;
 use crate::model::notes::{
-    self, Annotation, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, MAX_TAGS, NoteError, RunNotesUpdate,
-    TAG_ALLOWED,
+    self, Annotation, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, RunNotesUpdate,
 };
+use crate::model::refusal::Refusal;
 use crate::model::run::{RunSummary, Status};
 use crate::report::Format;
 use crate::runs::graph::Graph;
@@ -23,7 +23,6 @@ use crate::runs::leads::Lead;
 use crate::runs::people::people;
 use crate::runs::people::person::{Person, PersonAccount};
 use crate::runs::record::{Findings, RunRecord};
-use crate::service::refusal::Refusal;
 
 /// The leads of a run.
 #[derive(Debug, Serialize, ToSchema)]
@@ -45,8 +44,7 @@ pub struct LeadList {
 /// A lead is a pointer from a result to something that could be searched next: a link in a profile, a name on another
 /// platform, an email address. The same username on another site is no lead. `status` says what became of each. Costs
 /// no credits.
-#[utoipa::path(get, path = "/v1/searches/{run_id}/leads",
-    responses((status = 200, description = "The leads in the results found so far.", body = LeadList)))]
+#[utoipa::path(get, path = "/v1/searches/{run_id}/leads", responses((status = 200, body = LeadList)))]
 pub fn list_search_leads(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let run = api.runs.record(api.find(call)?)?;
     let (run_id, status) = (run.summary.id, run.summary.status);
@@ -147,9 +145,8 @@ pub struct PeopleList {
 ///
 /// The accounts are grouped by who they probably belong to, from evidence in the results: links, email addresses, sites,
 /// keys, names and bios. The same username alone joins nothing. Costs no credits.
-#[utoipa::path(get, path = "/v1/searches/{run_id}/people",
-    params(FamilyParameters),
-    responses((status = 200, description = "The people in the results found so far.", body = PeopleList)))]
+#[utoipa::path(get, path = "/v1/searches/{run_id}/people", params(FamilyParameters),
+    responses((status = 200, body = PeopleList)))]
 pub fn list_search_people(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let FamilyParameters { family } = request::query(call.request)?;
     let run = api.runs.record(api.find(call)?)?;
@@ -176,10 +173,10 @@ pub(super) fn people_of(api: &Api, run: RunRecord, family: bool) -> Result<Peopl
 /// Nothing is stated that the runs do not prove: where a module came to no conclusion in one of them, took no part, or
 /// had other rules, its results are `unknown`, and never `removed` or `added`. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}/diff/{other}",
-    responses((status = 200, description = "What changed.", body = Diff), (status = 409), (status = 422)))]
+    responses((status = 200, body = Diff), (status = 409), (status = 422)))]
 pub fn diff_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let before = api.runs.record(api.find(call)?)?;
-    let after = api.runs.record(api.find_in(call, "other")?)?;
+    let after = api.runs.record(api.find_run(call.caller()?, call.id_in("other", "run")?)?)?;
     between(api, &before, &after).map(|diff| ok_json(&diff))
 }
 
@@ -188,7 +185,7 @@ pub(super) fn between(api: &Api, before: &RunRecord, after: &RunRecord) -> Resul
     let catalog = api.runs.catalog();
     let runs = before.findings().zip(after.findings());
     let (before, after) = runs.ok_or_else(|| Refusal::internal("the stored query is not valid"))?;
-    Ok(Diff::between(&before, &after, catalog.profiles())?)
+    Diff::between(&before, &after, catalog.profiles())
 }
 
 /// Gets the profile picture of a result.
@@ -200,17 +197,11 @@ pub(super) fn between(api: &Api, before: &RunRecord, after: &RunRecord) -> Resul
 #[utoipa::path(get, path = "/v1/searches/{run_id}/thumbnails/{result_id}",
     params(("If-None-Match" = String, Header)),
     responses((status = 200, description = "The picture.", content((String = "image/png")),
-        headers(("ETag" = String), ("Content-Security-Policy" = String)))))]
+    headers(("ETag" = String), ("Content-Security-Policy" = String)))))]
 pub fn get_thumbnail(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
-    let result = call.segments.get("result_id").and_then(|id| id.parse().ok());
-    let png = result.map(|result| api.store.thumbnail(found.id, result)).transpose()?.flatten();
-    let png = png.ok_or_else(|| Refusal::no_such("picture: this result has none"))?;
-    let file = Arc::new(StaticFile::plain("image/png", png));
-    let response = Response::of_file(&file, call.request)
-        .with_header("Cache-Control", "private, max-age=86400, immutable")
-        .with_header("Content-Security-Policy", "default-src 'none'");
-    Ok(Reply::Now(response))
+    api.thumbnail(&found, call.id_in("result_id", "picture: this result has none")?, call.request)
+        .map(Reply::Now)
 }
 
 /// The change of what is noted about a run. What is not given stays as it is.
@@ -245,15 +236,14 @@ pub struct AnnotationBody {
 ///
 /// They are for the owner of the run: nothing is asked again. Tags find runs in the list (`tag`). Both are part of exports,
 /// and are deleted with the run. Costs no credits.
-#[utoipa::path(patch, path = "/v1/searches/{run_id}",
-    request_body(content = RunNotesBody, description = "What changes."),
+#[utoipa::path(patch, path = "/v1/searches/{run_id}", request_body = RunNotesBody,
     responses((status = 200, description = "The run without its results.", body = RunSummary)))]
 pub fn note_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
     let body: RunNotesBody = request::json(call.request)?;
-    let tags = body.tags.map(|tags| notes::tags(tags.iter().map(String::as_str)));
-    let tags = tags.transpose().map_err(|error| invalid("tags", error))?;
-    let update = RunNotesUpdate { tags, note: body.note.map(|text| note(text, MAX_RUN_NOTE)).transpose()? };
+    let tags = body.tags.map(|tags| notes::tags(tags.iter().map(String::as_str))).transpose()?;
+    let note = body.note.map(|text| notes::note(&text.unwrap_or_default(), MAX_RUN_NOTE)).transpose()?;
+    let update = RunNotesUpdate { tags, note };
     let noted = api.store.note_run(id, account, &update, &call.origin()?)?;
     let notes = noted.ok_or_else(|| Refusal::no_such("run"))?;
     let mut summary = api.find(call)?;
@@ -267,36 +257,13 @@ pub fn note_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 /// exports, as long as a note or the mark is set; streams leave it out. A result that is marked as that of another person
 /// is left out of the summary in the web app. Costs no credits.
 #[utoipa::path(patch, path = "/v1/searches/{run_id}/results/{result_id}/annotation",
-    request_body(content = AnnotationBody, description = "What changes."),
-    responses((status = 200, description = "The annotation.", body = Annotation)))]
+    request_body = AnnotationBody, responses((status = 200, body = Annotation)))]
 pub fn annotate_result(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
     let AnnotationBody { note: text, not_this_person } = request::json(call.request)?;
-    let text = text.map(|text| note(text, MAX_RESULT_NOTE)).transpose()?;
-    let update = AnnotationUpdate { note: text, not_this_person };
-    let result = call.segments.get("result_id").and_then(|id| id.parse().ok());
-    let annotate =
-        |result| api.store.annotate(id, result, account, &update, &call.origin()?).map_err(Refusal::from);
-    let annotation: Option<Annotation> = result.map(annotate).transpose()?.flatten();
+    let note = text.map(|text| notes::note(&text.unwrap_or_default(), MAX_RESULT_NOTE)).transpose()?;
+    let update = AnnotationUpdate { note, not_this_person };
+    let result = call.id_in("result_id", "result")?;
+    let annotation = api.store.annotate(id, result, account, &update, &call.origin()?)?;
     Ok(ok_json(&annotation.ok_or_else(|| Refusal::no_such("result"))?))
-}
-
-/// Returns the tag that a list is filtered by.
-pub(super) fn one_tag(text: &str) -> Result<String, Refusal> {
-    notes::tag(text).map_err(|error| invalid("tag", error))
-}
-
-fn note(text: Option<String>, most: usize) -> Result<Option<String>, Refusal> {
-    let text = text.map(|text| notes::note(&text, most)).transpose();
-    text.map(Option::flatten).map_err(|error| invalid("note", error))
-}
-
-fn invalid(field: &str, error: NoteError) -> Refusal {
-    let allowed = match error {
-        NoteError::TooManyTags => format!("at most {MAX_TAGS} tags"),
-        NoteError::InvalidTag => TAG_ALLOWED.to_owned(),
-        NoteError::TooLong(most) => format!("at most {most} characters"),
-        NoteError::ControlCharacter => "text with line ends and tabs".to_owned(),
-    };
-    Refusal::invalid_request(field, error.to_string(), allowed)
 }

@@ -123,7 +123,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         page("/docs/licenses", docs::file),
         page("/docs/assets/{file}", docs::asset),
         page("/redoc", docs::file),
-        page("/manual", docs::manual_index),
+        page("/manual", docs::file),
         page("/manual/{topic}", docs::file),
         page("/llms.txt", docs::file),
         Route {

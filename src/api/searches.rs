@@ -15,10 +15,10 @@ use crate::base::ids::{RequestId, RunId};
 use crate::base::storage::StorageError;
 use crate::http::{Reply, Response};
 use crate::model::coverage::Coverage;
+use crate::model::refusal::Refusal;
 use crate::model::run::{ResultRecord, RunError, RunSummary, Status};
 use crate::runs::event::{ChildData, DoneData, ErrorData, LeadData, ProgressData, ReconnectData, RunData};
 use crate::runs::follow::{Permission, Stream};
-use crate::service::refusal::Refusal;
 
 /// Seconds that a client should wait before it polls after a wait that ran out.
 const POLL_AFTER_SECS: &str = "2";
@@ -35,7 +35,6 @@ pub struct Answer<'a> {
     /// Present only in the answer to a wait, while the search waits for its turn: its position among all that wait,
     /// from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 1)]
     pub queue_position: Option<u32>,
     /// Number of results.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,7 +126,7 @@ pub fn start_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (api, caller, request_id, origin) =
         (Arc::clone(api), caller.clone(), call.request_id.clone(), call.origin()?);
     let run = move || {
-        let idempotency = key.map(|key| api.services.idempotency(key, body.fingerprint()));
+        let idempotency = api.services.idempotency(key, body.meaning());
         let found = api.services.start(&caller, body.search, idempotency, origin)?;
         // From now on, a request that repeats the key gets this run.
         drop(flight);

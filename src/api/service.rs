@@ -8,7 +8,7 @@ use super::decode::asks_for_stream;
 use super::mcp;
 use super::openapi::document;
 use super::routes::{Access, Endpoint, ROUTES, Route};
-use crate::account::rate_limit::{RateLimitError, RateLimitState};
+use crate::account::rate_limit::RateLimitState;
 use crate::account::service::{Accounts, Caller};
 use crate::base::address::path_prefix;
 use crate::base::cache::{Bounds, Cache};
@@ -16,8 +16,8 @@ use crate::http::{
     Reply, Request, Response, ResponseContext, Router, Segments, Service, StaticFile, etag_of,
 };
 use crate::model::quota::Policy;
+use crate::model::refusal::Refusal;
 use crate::service::Services;
-use crate::service::refusal::Refusal;
 
 /// A hash of the document about the answers, which is the same in all instances of one version.
 static FORM: LazyLock<String> = LazyLock::new(|| etag_of(document("").to_string().as_bytes()));
@@ -68,17 +68,7 @@ impl Api {
             Access::Message if !mcp::starts_search(request) => &[Policy::Read],
             Access::SearchOrStream | Access::Message => &[Policy::Search],
         };
-        match self.limiter.count(caller.account.id, policies) {
-            Ok(states) => {
-                counted.extend(states);
-                Ok(())
-            }
-            Err(RateLimitError::UsedUp(refused)) => {
-                counted.push(refused);
-                Err(Refusal::rate_limited(&refused))
-            }
-            Err(RateLimitError::Storage(error)) => Err(error.into()),
-        }
+        self.limiter.count(caller.account.id, policies, counted)
     }
 }
 

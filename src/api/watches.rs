@@ -3,22 +3,20 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
-use serde_json::json;
-use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, json_response, no_content, ok_json};
 use super::decode::{self, SearchBody, SearchRequest};
-use super::pages::{PageParameters, cut, page_of};
+use super::pages::{PageParameters, page_of};
 use super::reading::{RunPageParameters, SearchList, page_of_runs};
 use super::request;
 use super::searches::{Answer, accepted_run};
 use crate::base::ids::{WatchChangeId, WatchId, WebhookId};
 use crate::http::Reply;
-use crate::model::page::ListFilter;
-use crate::model::search::Search;
-use crate::model::watch::{ChangeKind, Interval, NewWatch, StoredChange, Watch, WatchState, WatchUpdate};
-use crate::service::refusal::Refusal;
+use crate::model::page::{ListFilter, cut};
+use crate::model::refusal::Refusal;
+use crate::model::watch::{ChangeKind, NewWatch, StoredChange, Watch, WatchState, WatchUpdate};
+use crate::service::in_order;
 
 page_of! {
     /// A page of the caller's watches, newest first.
@@ -87,26 +85,13 @@ fn new_webhook<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Opti
     request::id(deserializer).map(Some)
 }
 
-fn interval(text: &str) -> Result<Interval, Refusal> {
-    text.parse().map_err(|error: String| {
-        let allowed = format!("{} to {}, such as 12h", Interval::SHORTEST, Interval::LONGEST);
-        Refusal::invalid_request("every", error, allowed)
-    })
-}
-
-fn in_order(mut kinds: Vec<ChangeKind>) -> Vec<ChangeKind> {
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds
-}
-
 /// Creates a watch.
 ///
 /// Its first run starts at once, and further ones at fixed moments, one interval apart. Each run is charged as a search.
 /// Changes between the runs are listed, and sent to webhooks as `watch.changed`. Creating a watch costs no credits.
 #[utoipa::path(post, path = "/v1/watches",
     params(("Idempotency-Key" = String, Header)),
-    request_body(content = WatchRequest, description = "The watch."),
+    request_body = WatchRequest,
     responses(
         (status = 201, description = "The watch. A repeated `Idempotency-Key` gets the earlier one.", body = Watch), (status = 409)))]
 pub fn create_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
@@ -114,36 +99,25 @@ pub fn create_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let key = decode::idempotency_key(call.request)?;
     let body = request::json_value(call.request)?;
     let (search, options) = (SearchBody::read(&body)?, request::read::<WatchOptions>(&body)?);
-    let mut watch = NewWatch {
+    let watch = NewWatch {
         id: WatchId::new(),
         account: caller.account.id,
         simulated: api.config.sandbox,
-        search: Search { follow: None, purpose: None, ..search.search.clone() },
-        every: interval(&options.every)?,
-        notify_on: options.notify_on.map_or_else(|| ChangeKind::ALL.to_vec(), in_order),
+        search: search.search,
+        every: options.every.parse()?,
+        notify_on: options.notify_on.unwrap_or_else(|| ChangeKind::ALL.to_vec()),
         webhook: options.webhook_id,
         idempotency: None,
     };
-    let services = &api.services;
-    services.check(caller, &search.query, &watch.search, false)?;
-    watch.idempotency = key.map(|key| services.idempotency(key, fingerprint(&search, &watch)));
-    let watch = api.store.add_watch(&watch, &call.origin()?)?;
+    let watch = api.services.create_watch(caller, &search.query, watch, key, &call.origin()?)?;
     Ok(Reply::Now(json_response(201, &watch)))
-}
-
-/// Returns the SHA-256 of what a request asks for. It differs from that of the search alone.
-fn fingerprint(search: &SearchBody, watch: &NewWatch) -> [u8; 32] {
-    let NewWatch { every, notify_on, webhook, .. } = watch;
-    let rest = json!({"every": every.secs(), "notify_on": notify_on, "webhook_id": webhook});
-    Sha256::new().chain_update(search.fingerprint()).chain_update(rest.to_string()).finalize().into()
 }
 
 /// Lists the watches of the account.
 ///
 /// Newest first. Costs no credits.
-#[utoipa::path(get, path = "/v1/watches",
-    params(PageParameters),
-    responses((status = 200, description = "A page of watches.", body = WatchList, headers(("Link" = String)))))]
+#[utoipa::path(get, path = "/v1/watches", params(PageParameters),
+    responses((status = 200, body = WatchList, headers(("Link" = String)))))]
 pub fn list_watches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     let PageParameters { limit, cursor } = request::query(call.request)?;
@@ -155,28 +129,24 @@ pub fn list_watches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 /// Reads a watch.
 ///
 /// Costs no credits.
-#[utoipa::path(get, path = "/v1/watches/{watch_id}",
-    responses((status = 200, description = "The watch.", body = Watch)))]
+#[utoipa::path(get, path = "/v1/watches/{watch_id}", responses((status = 200, body = Watch)))]
 pub fn get_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let watch = api.find_watch(call)?;
-    Ok(ok_json(&watch))
+    Ok(ok_json(&api.find_watch(call.caller()?, call.id("watch")?)?))
 }
 
 /// Changes a watch.
 ///
 /// Pauses it, resumes it, or changes how often it runs and who gets its events. Costs no credits.
-#[utoipa::path(patch, path = "/v1/watches/{watch_id}",
-    request_body(content = WatchChangeBody, description = "What changes."),
-    responses((status = 200, description = "The changed watch.", body = Watch)))]
+#[utoipa::path(patch, path = "/v1/watches/{watch_id}", request_body = WatchChangeBody,
+    responses((status = 200, body = Watch)))]
 pub fn change_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     let change: WatchChangeBody = request::json(call.request)?;
     let update = WatchUpdate {
-        every: change.every.as_deref().map(interval).transpose()?,
-        notify_on: change.notify_on.map(in_order),
+        every: change.every.as_deref().map(str::parse).transpose()?,
+        notify_on: change.notify_on.map(in_order).transpose()?,
         webhook: change.webhook_id,
         state: change.state,
-        is_due: false,
     };
     let watch = api.store.change_watch(account, id, &update, &call.origin()?)?;
     Ok(ok_json(&watch))
@@ -195,11 +165,10 @@ pub fn delete_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 /// Lists the runs of a watch.
 ///
 /// Newest first, without their results. Costs no credits.
-#[utoipa::path(get, path = "/v1/watches/{watch_id}/runs",
-    params(RunPageParameters),
-    responses((status = 200, description = "A page of runs.", body = SearchList, headers(("Link" = String)))))]
+#[utoipa::path(get, path = "/v1/watches/{watch_id}/runs", params(RunPageParameters),
+    responses((status = 200, body = SearchList, headers(("Link" = String)))))]
 pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let watch = api.find_watch(call)?;
+    let watch = api.find_watch(call.caller()?, call.id("watch")?)?;
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
     let filter = ListFilter { watch: Some(watch.id), before: cursor, ..ListFilter::default() };
     let page = api.runs.page(watch.account, &filter, limit)?;
@@ -210,9 +179,8 @@ pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal
 ///
 /// Newest first. A run is compared with the last conclusion of each module, so a site that is blocked for a while and then
 /// answers as before is no change. Costs no credits.
-#[utoipa::path(get, path = "/v1/watches/{watch_id}/changes",
-    params(PageParameters),
-    responses((status = 200, description = "A page of changes.", body = WatchChangeList, headers(("Link" = String)))))]
+#[utoipa::path(get, path = "/v1/watches/{watch_id}/changes", params(PageParameters),
+    responses((status = 200, body = WatchChangeList, headers(("Link" = String)))))]
 pub fn list_watch_changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     let PageParameters { limit, cursor } = request::query(call.request)?;
@@ -235,6 +203,6 @@ pub fn list_watch_changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refu
 pub fn run_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
-    let watch = api.find_watch(call)?;
+    let watch = api.find_watch(caller, call.id("watch")?)?;
     Ok(accepted_run(&api.services.run_watch(caller, &watch, key, call.origin()?)?, &api.root))
 }

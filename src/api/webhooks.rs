@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, json_response, no_content, ok_json};
-use super::pages::{PageParameters, cut, page_of};
+use super::pages::{PageParameters, page_of};
 use super::request;
 use crate::base::ids::DeliveryId;
 use crate::http::Reply;
 use crate::model::event::EventType;
-use crate::model::webhook::{Delivery, Webhook, WebhookChange, WebhookError};
-use crate::service::refusal::Refusal;
+use crate::model::page::cut;
+use crate::model::refusal::Refusal;
+use crate::model::webhook::{Delivery, Webhook, WebhookChange};
 use crate::webhooks::secret::SigningSecret;
 
 /// A webhook with its secret, which is shown only once.
@@ -36,10 +37,8 @@ impl WebhookWithSecret {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WebhookList {
     /// Number of webhooks.
-    #[schema(maximum = 10)]
     pub count: usize,
     /// The webhooks, oldest first.
-    #[schema(max_items = 10)]
     pub webhooks: Vec<Webhook>,
 }
 
@@ -55,34 +54,23 @@ pub struct WebhookBody {
     events: Option<Vec<EventType>>,
 }
 
-/// Returns the events sorted, each once.
-fn in_order(mut events: Vec<EventType>) -> Result<Vec<EventType>, Refusal> {
-    events.sort_unstable();
-    events.dedup();
-    if events.is_empty() { Err(WebhookError::InvalidEvents.into()) } else { Ok(events) }
-}
-
 /// Creates a webhook.
 ///
 /// Its receiver gets a signed message for each event, as [Standard Webhooks](https://www.standardwebhooks.com) says. The
 /// answer shows the secret of the signatures, only this once. Costs no credits.
-#[utoipa::path(post, path = "/v1/webhooks",
-    request_body(content = WebhookBody, description = "The webhook."),
-    responses(
-        (status = 201, description = "The webhook with its secret.", body = WebhookWithSecret), (status = 409)))]
+#[utoipa::path(post, path = "/v1/webhooks", request_body = WebhookBody, responses(
+    (status = 201, body = WebhookWithSecret), (status = 409)))]
 pub fn create_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     let WebhookBody { url, events } = request::json(call.request)?;
-    let (url, events) = (api.webhooks.url(&url)?, in_order(events.unwrap_or_default())?);
-    let created = api.webhooks.create(account, url, events, &call.origin()?)?;
+    let created = api.webhooks.create(account, &url, events.unwrap_or_default(), &call.origin()?)?;
     Ok(Reply::Now(json_response(201, &WebhookWithSecret::new(created))))
 }
 
 /// Lists the webhooks of the account.
 ///
 /// Costs no credits.
-#[utoipa::path(get, path = "/v1/webhooks",
-    responses((status = 200, description = "The webhooks.", body = WebhookList)))]
+#[utoipa::path(get, path = "/v1/webhooks", responses((status = 200, body = WebhookList)))]
 pub fn list_webhooks(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let webhooks = api.store.webhooks(call.caller()?.account.id)?;
     Ok(ok_json(&WebhookList { count: webhooks.len(), webhooks }))
@@ -91,8 +79,7 @@ pub fn list_webhooks(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
 /// Reads a webhook.
 ///
 /// Costs no credits.
-#[utoipa::path(get, path = "/v1/webhooks/{webhook_id}",
-    responses((status = 200, description = "The webhook.", body = Webhook)))]
+#[utoipa::path(get, path = "/v1/webhooks/{webhook_id}", responses((status = 200, body = Webhook)))]
 pub fn get_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let webhook = api.webhooks.find(call.caller()?.account.id, call.id("webhook")?)?;
     Ok(ok_json(&webhook))
@@ -101,16 +88,12 @@ pub fn get_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 /// Changes a webhook.
 ///
 /// Costs no credits.
-#[utoipa::path(patch, path = "/v1/webhooks/{webhook_id}",
-    request_body(content = WebhookChange, description = "What changes."),
-    responses((status = 200, description = "The changed webhook.", body = Webhook)))]
+#[utoipa::path(patch, path = "/v1/webhooks/{webhook_id}", request_body = WebhookChange,
+    responses((status = 200, body = Webhook)))]
 pub fn change_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
-    let mut change: WebhookChange = request::json(call.request)?;
-    change.url = change.url.map(|url| api.webhooks.url(&url)).transpose()?;
-    change.events = change.events.map(in_order).transpose()?;
-    let changed = api.store.change_webhook(account, id, &change, &call.origin()?)?;
-    Ok(ok_json(&changed.ok_or_else(|| Refusal::no_such("webhook"))?))
+    let change: WebhookChange = request::json(call.request)?;
+    Ok(ok_json(&api.webhooks.change(account, id, change, &call.origin()?)?))
 }
 
 /// Deletes a webhook.
@@ -152,9 +135,8 @@ page_of! {
 /// Lists the deliveries to a webhook.
 ///
 /// Newest first. Deliveries are kept for 30 days. Costs no credits.
-#[utoipa::path(get, path = "/v1/webhooks/{webhook_id}/deliveries",
-    params(PageParameters),
-    responses((status = 200, description = "A page of deliveries.", body = DeliveryList, headers(("Link" = String)))))]
+#[utoipa::path(get, path = "/v1/webhooks/{webhook_id}/deliveries", params(PageParameters),
+    responses((status = 200, body = DeliveryList, headers(("Link" = String)))))]
 pub fn list_webhook_deliveries(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     let PageParameters { limit, cursor } = request::query(call.request)?;

@@ -8,11 +8,12 @@ use log::warn;
 use super::error::Failure;
 use crate::account::key::ApiKey;
 use crate::account::plan::{Plan, PlanTable};
-use crate::account::service::{AccountError, Accounts};
+use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
 use crate::account::sign_in::token::Token;
 use crate::model::account::Role;
 use crate::model::audit::Origin;
+use crate::model::refusal::{Code, Refusal};
 
 /// Email address of the account that the first start creates.
 pub(super) const LOCAL_ACCOUNT: &str = "local@localhost";
@@ -29,7 +30,7 @@ pub(super) fn first_account(
     accounts: &Accounts,
     sign_ins: &SignIns,
 ) -> Result<Option<FirstAccount>, Failure> {
-    let failed = |error: AccountError| Failure::failed(error).at("cannot create the first account");
+    let failed = |error: Refusal| Failure::failed(error).at("cannot create the first account");
     if !accounts.store.accounts().map_err(|error| failed(error.into()))?.is_empty() {
         return Ok(None);
     }
@@ -40,7 +41,7 @@ pub(super) fn first_account(
     let account = match accounts.create_account(LOCAL_ACCOUNT, &plan.name, &Origin::SYSTEM) {
         Ok(account) => account,
         // Another instance on the same database created it, and shows the key.
-        Err(AccountError::EmailTaken) => return Ok(None),
+        Err(refusal) if refusal.code == Code::Conflict => return Ok(None),
         Err(error) => return Err(failed(error)),
     };
     let (key, _) =

@@ -23,7 +23,7 @@ use crate::runs::service::Runs;
 use crate::runs::suppression::Suppressed;
 use crate::service;
 use crate::store::Store;
-use crate::web::{self, Web, WebConfig};
+use crate::web::Web;
 use crate::webhooks::dispatcher::Dispatcher;
 use crate::webhooks::registry::Webhooks;
 use crate::webhooks::secret::SealingKey;
@@ -106,10 +106,8 @@ impl Services {
 
     /// Builds the web app.
     pub(super) fn web(&self, base_url: String, load_reader: LoadReader) -> Web {
-        let config = WebConfig { base_url, sandbox: self.engine.sandbox.is_some() };
-        let parts =
-            web::Parts { services: self.shared.clone(), sign_ins: Arc::clone(&self.sign_ins), load_reader };
-        Web::new(config, parts)
+        let sandbox = self.engine.sandbox.is_some();
+        Web::new(base_url, sandbox, self.shared.clone(), Arc::clone(&self.sign_ins), load_reader)
     }
 
     /// Returns the parts that metrics and probes read.

@@ -144,13 +144,13 @@ impl Owner {
     }
 }
 
-/// The address in set-up links.
+/// The address of the server, as it is printed.
 #[derive(Debug, Args)]
 pub(crate) struct BaseUrl {
-    /// Address of the server in the set-up link
+    /// Address of the server in what is printed
     #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", default_value = "http://127.0.0.1:8080")]
     #[arg(value_parser = checked(base_url))]
-    base_url: String,
+    pub(super) base_url: String,
 }
 
 pub(crate) fn run(action: AccountAction, out: &mut dyn Write) -> Result<Exit, Failure> {

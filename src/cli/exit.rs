@@ -6,9 +6,9 @@ use std::{io, thread};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::account::service::AccountError;
 use crate::account::sign_in::SignInError;
 pub(crate) use crate::app::Failure;
+use crate::model::refusal::{Code, Refusal};
 use crate::runs::proof::Stop;
 
 /// The exit codes of all commands.
@@ -66,13 +66,11 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-impl From<AccountError> for Failure {
-    fn from(error: AccountError) -> Self {
-        match error {
-            AccountError::InvalidEmail | AccountError::InvalidLabel | AccountError::UnknownPlan(_) => {
-                Self::usage(error)
-            }
-            _ => Self::failed(error),
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        match refusal.code {
+            Code::InvalidRequest => Self::usage(refusal),
+            _ => Self::failed(refusal),
         }
     }
 }

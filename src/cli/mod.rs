@@ -10,7 +10,6 @@
 //! | `health` | `health list`, `reset` |
 //! | `diff` | `diff BEFORE.json AFTER.json` |
 //! | `variants` | `variants` |
-//! | `watch` | `watch list`, `run` |
 //! | `report` | `report REPORT.json`; reads reports |
 //! | `suppress` | `suppress hash`, `key` |
 //! | `catalog` | `catalog list`, `show`, `schema`, `check`, `learn`, `format`, `sign` |
@@ -41,7 +40,6 @@ mod serve;
 mod suppress;
 mod table;
 mod variants;
-mod watch;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -103,8 +101,6 @@ enum Action {
     Diff(diff::DiffArgs),
     Report(report::ReportArgs),
     Variants(Box<variants::VariantsArgs>),
-    #[command(subcommand)]
-    Watch(watch::WatchAction),
     Mcp(Box<serve::McpArgs>),
     #[command(subcommand)]
     Account(account::AccountAction),
@@ -211,7 +207,6 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Diff(args) => diff::run(&args, out),
         Action::Report(args) => report::run(&args, out),
         Action::Variants(args) => variants::run(*args, out),
-        Action::Watch(action) => watch::run(&action, out),
         Action::Mcp(args) => serve::mcp(*args),
         Action::Account(action) => account::run(action, out),
         Action::Key(action) => key::run(action, out),

@@ -6,11 +6,11 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Command};
 use clap_complete::Shell;
 
+use super::account::BaseUrl;
 use super::exit::{Exit, Failure};
 use super::table::write_table;
 use crate::api::openapi::document;
 use crate::base::text::write_json;
-use crate::config::{base_url, checked};
 use crate::manual::{TOPICS, topic};
 
 /// Print the OpenAPI 3.1 document of the API, the same as a server's /openapi.json
@@ -19,14 +19,12 @@ use crate::manual::{TOPICS, topic};
 Example:
   sightline openapi --base-url https://search.example.org > openapi.json")]
 pub(crate) struct OpenApiArgs {
-    /// Address of the server in the document
-    #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", default_value = "http://127.0.0.1:8080")]
-    #[arg(value_parser = checked(base_url))]
-    base_url: String,
+    #[command(flatten)]
+    base_url: BaseUrl,
 }
 
 pub(crate) fn openapi(args: &OpenApiArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    write_json(out, &document(&args.base_url))?;
+    write_json(out, &document(&args.base_url.base_url))?;
     Ok(Exit::Done)
 }
 

@@ -34,10 +34,6 @@ pub(crate) struct ListArgs {
 }
 
 impl ListArgs {
-    pub(crate) fn is_table(&self) -> bool {
-        self.format == TextFormat::Text
-    }
-
     /// Opens the database and writes what `read` returns: see [`write_list`].
     pub(crate) fn write<T: Serialize>(
         &self,

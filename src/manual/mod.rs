@@ -1,19 +1,16 @@
-//! The manual: pages in Markdown, rendered as HTML and searched.
+//! The manual: pages in Markdown, rendered as HTML.
 //!
 //! | file | holds |
 //! |---|---|
 //! | [`mod@topic`] | the pages in their order, and the index for programs |
 //! | [`render`](mod@render) | Markdown as HTML, and the ids of headings |
-//! | [`search`](mod@search) | the sections that contain given words |
 //!
 //! To add a page: write `TOPIC.md` here, and add its name to the list in `topic`. The first line is the title, the
 //! first paragraph says what the page is about. A link to another page is `TOPIC.md#heading`. A picture is a file here
 //! that `src/api/docs/mod.rs` lists.
 
 pub mod render;
-pub mod search;
 pub mod topic;
 
 pub use render::render;
-pub use search::{Section, search};
 pub use topic::{TOPICS, Topic, index_for_programs, topic};

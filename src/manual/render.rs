@@ -6,11 +6,6 @@
 
 use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 
-/// Returns the events of a page in Markdown.
-pub(super) fn events(markdown: &str) -> Parser<'_> {
-    Parser::new_ext(markdown, Options::ENABLE_TABLES)
-}
-
 /// Returns a page, or a part of it, as HTML. `page` is the address of the page relative to where the HTML is shown, such
 /// as `manual/api`, and empty on the page itself. `picture_address` returns the address of the picture with this name.
 pub fn render(markdown: &str, page: &str, picture_address: impl Fn(&str) -> String) -> String {
@@ -18,7 +13,7 @@ pub fn render(markdown: &str, page: &str, picture_address: impl Fn(&str) -> Stri
     let mut rendered: Vec<Event<'_>> = Vec::new();
     // The place of the open heading in `rendered`, and its text so far.
     let mut heading: Option<(usize, String)> = None;
-    for event in events(markdown) {
+    for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
         match event {
             Event::Html(_) | Event::InlineHtml(_) => {}
             Event::Start(Tag::Heading { .. }) => {
@@ -84,10 +79,10 @@ fn link_address(link: &str, page: &str) -> Option<String> {
 
 /// The ids of the headings of one page: the second heading with the same text gets `-1`, and so on.
 #[derive(Debug, Default)]
-pub(super) struct Ids(Vec<String>);
+struct Ids(Vec<String>);
 
 impl Ids {
-    pub(super) fn next(&mut self, heading: &str) -> String {
+    fn next(&mut self, heading: &str) -> String {
         let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
         let id: String = kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect();
         let earlier = self.0.iter().filter(|other| **other == id).count();

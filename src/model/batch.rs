@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use crate::base::ids::{AccountId, BatchId};
 use crate::base::words::words;
+use crate::model::refusal::Refusal;
 use crate::model::run::RunSummary;
 use crate::model::search::Search;
 use crate::model::start::{Idempotency, RowRef};
@@ -19,10 +20,11 @@ pub const MAX_NAME: usize = 100;
 /// Returns the name that a caller gives a batch, or `None` if it is empty.
 ///
 /// # Errors
-/// Returns what is allowed if the name is not.
-pub fn batch_name(text: &str) -> Result<Option<String>, String> {
+/// Returns the refusal of a name that is not allowed.
+pub fn batch_name(text: &str) -> Result<Option<String>, Refusal> {
     if text.chars().count() > MAX_NAME || text.chars().any(char::is_control) {
-        return Err(format!("a text of at most {MAX_NAME} characters without control characters"));
+        let allowed = format!("a text of at most {MAX_NAME} characters without control characters");
+        return Err(Refusal::invalid_request("name", format!("name must be {allowed}"), allowed));
     }
     Ok(Some(text.trim().to_owned()).filter(|name| !name.is_empty()))
 }

@@ -16,6 +16,7 @@ pub mod health;
 pub mod notes;
 pub mod page;
 pub mod quota;
+pub mod refusal;
 pub mod run;
 pub mod search;
 pub mod sign_in;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::text::plain;
+use crate::model::refusal::Refusal;
 
 /// The maximum number of tags of a run.
 pub const MAX_TAGS: usize = 10;
@@ -18,9 +19,6 @@ pub const MAX_RUN_NOTE: usize = 2000;
 
 /// The maximum number of characters of the note on a result.
 pub const MAX_RESULT_NOTE: usize = 1000;
-
-/// What a tag may be, for messages.
-pub const TAG_ALLOWED: &str = "1 to 40 letters, digits and the signs - _ . : / + # @";
 
 /// What the owner notes about a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -79,28 +77,11 @@ pub struct AnnotationUpdate {
     pub not_this_person: Option<bool>,
 }
 
-/// The error for a note that is not valid.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NoteError {
-    /// There are more than [`MAX_TAGS`] tags.
-    #[error("there are more than {MAX_TAGS} tags")]
-    TooManyTags,
-    /// A tag is empty, too long, or has a character that is not allowed.
-    #[error("a tag is empty, too long or has another sign")]
-    InvalidTag,
-    /// The note has more characters than this.
-    #[error("the note is longer than {0} characters")]
-    TooLong(usize),
-    /// The note has a control character other than a line end or a tab.
-    #[error("the note has a control character")]
-    ControlCharacter,
-}
-
-/// Returns the tag in its stored form, which is in lower case.
+/// Returns the tag in its stored form, which is in lower case. `field` names it in a refusal.
 ///
 /// # Errors
-/// Returns [`NoteError::InvalidTag`].
-pub fn tag(text: &str) -> Result<String, NoteError> {
+/// Returns the refusal of a tag that is empty, too long, or has a character that is not allowed.
+pub fn tag(field: &str, text: &str) -> Result<String, Refusal> {
     let tag = text.to_lowercase();
     // Scripts need more than letters, such as combining marks.
     let is_allowed = |c: char| match c.is_ascii() {
@@ -108,36 +89,48 @@ pub fn tag(text: &str) -> Result<String, NoteError> {
         false => !c.is_whitespace(),
     };
     let fits = (1..=MAX_TAG_CHARS).contains(&tag.chars().count()) && plain(&tag) == tag;
-    if fits && tag.chars().all(is_allowed) { Ok(tag) } else { Err(NoteError::InvalidTag) }
+    if fits && tag.chars().all(is_allowed) {
+        return Ok(tag);
+    }
+    let message = "a tag is empty, too long or has another sign";
+    let allowed = "1 to 40 letters, digits and the signs - _ . : / + # @";
+    Err(Refusal::invalid_request(field, message, allowed))
 }
 
 /// Returns the tags in their stored form, each once, in the order in which they are given.
 ///
 /// # Errors
-/// Returns [`NoteError::InvalidTag`] or [`NoteError::TooManyTags`].
-pub fn tags<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, NoteError> {
+/// Returns the refusal of a tag, or of more than [`MAX_TAGS`].
+pub fn tags<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Vec<String>, Refusal> {
     let mut tags: Vec<String> = Vec::new();
     for text in texts {
-        let tag = tag(text)?;
+        let tag = tag("tags", text)?;
         if !tags.contains(&tag) {
             tags.push(tag);
         }
     }
-    if tags.len() > MAX_TAGS { Err(NoteError::TooManyTags) } else { Ok(tags) }
+    if tags.len() <= MAX_TAGS {
+        return Ok(tags);
+    }
+    let (message, allowed) =
+        (format!("there are more than {MAX_TAGS} tags"), format!("at most {MAX_TAGS} tags"));
+    Err(Refusal::invalid_request("tags", message, allowed))
 }
 
 /// Returns the note in its stored form: without white space around it, with `\n` as line end. A text without content is
 /// no note.
 ///
 /// # Errors
-/// Returns [`NoteError::TooLong`] for more than `most` characters, or [`NoteError::ControlCharacter`].
-pub fn note(text: &str, most: usize) -> Result<Option<String>, NoteError> {
+/// Returns the refusal of more than `most` characters, or of a control character other than a line end or a tab.
+pub fn note(text: &str, most: usize) -> Result<Option<String>, Refusal> {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
-        return Err(NoteError::ControlCharacter);
+        let message = "the note has a control character";
+        return Err(Refusal::invalid_request("note", message, "text with line ends and tabs"));
     }
     if text.chars().count() > most {
-        return Err(NoteError::TooLong(most));
+        let message = format!("the note is longer than {most} characters");
+        return Err(Refusal::invalid_request("note", message, format!("at most {most} characters")));
     }
     let text = text.trim();
     Ok((!text.is_empty()).then(|| text.to_owned()))
@@ -172,13 +165,13 @@ mod tests {
         );
         let long = "x".repeat(MAX_TAG_CHARS + 1);
         for bad in ["", " ", " a", "a\u{a0}b", "a b", "a,b", "a\"b", "a\\b", "a\u{0}b", "a\u{202e}b", &long] {
-            assert_eq!(read(&[bad]), Err(NoteError::InvalidTag), "{bad:?}");
+            assert!(read(&[bad]).is_err(), "{bad:?}");
         }
         // One sign of these becomes two in lower case.
-        assert_eq!(tag(&"İ".repeat(MAX_TAG_CHARS)), Err(NoteError::InvalidTag));
+        assert!(tag("tag", &"İ".repeat(MAX_TAG_CHARS)).is_err());
         let many: Vec<String> = (0..=MAX_TAGS).map(|at| at.to_string()).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert_eq!(read(&many), Err(NoteError::TooManyTags));
+        assert!(read(&many).is_err());
         assert_eq!(read(&many[1..]).unwrap().len(), MAX_TAGS);
     }
 
@@ -186,9 +179,8 @@ mod tests {
     fn a_note_is_a_text_with_content() {
         assert_eq!(note(" a\r\nb\tc \r", 8).unwrap().as_deref(), Some("a\nb\tc"));
         assert_eq!((note("", 5), note(" \r\n", 5)), (Ok(None), Ok(None)));
-        assert_eq!(note("ääääää", 5), Err(NoteError::TooLong(5)));
-        for bad in ["a\0b", "a\u{1b}b", "a\u{9b}b"] {
-            assert_eq!(note(bad, 5), Err(NoteError::ControlCharacter), "{bad:?}");
+        for bad in ["ääääää", "a\0b", "a\u{1b}b", "a\u{9b}b"] {
+            assert!(note(bad, 5).is_err(), "{bad:?}");
         }
     }
 }

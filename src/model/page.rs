@@ -77,3 +77,10 @@ impl FromStr for Cursor {
 /// The error for a text that is not a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotACursor;
+
+/// Cuts items, of which one more than `limit` was read, to a page. Returns the last one if there are more.
+pub fn cut<T>(items: &mut Vec<T>, limit: usize) -> Option<&T> {
+    let has_more = items.len() > limit;
+    items.truncate(limit);
+    items.last().filter(|_| has_more)
+}

@@ -333,18 +333,6 @@ fn shown<S: Serializer>(options: &RunOptions, serializer: S) -> Result<S::Ok, S:
     RunOptions { named: false, ..*options }.serialize(serializer)
 }
 
-impl RunOptions {
-    /// Returns the options as they are part of the fingerprint of a request: as a JSON object, or as an empty string if
-    /// all have their default value. The choice of modules is another part of the fingerprint.
-    pub fn fingerprint(&self) -> String {
-        let own = Self { named: false, nsfw: false, passive: false, ..*self };
-        if own == Self::default() {
-            return String::new();
-        }
-        serde_json::to_string(&own).unwrap_or_default()
-    }
-}
-
 /// The time that a run may take from the moment when it is first driven, without its time in the queue. As JSON, it is
 /// the number of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,9 +8,11 @@ use jiff::{Timestamp, ToSpan};
 use crate::base::ids::{AccountId, BatchId, RunId, WatchId};
 use crate::model::audit::Origin;
 use crate::model::coverage::Coverage;
+use crate::model::credits::Charge;
 use crate::model::drive::InstanceId;
-use crate::model::follow::NewMember;
+use crate::model::follow::{MAX_SEARCHES, NewMember};
 use crate::model::notes::RunNotes;
+use crate::model::refusal::{Code, Refusal};
 use crate::model::run::{Progress, RunSummary, Status, count};
 use crate::model::search::Search;
 #[cfg(test)]
@@ -180,6 +182,34 @@ pub enum Refused {
         /// The credits that were used in the current cycle.
         used: u64,
     },
+}
+
+impl Refused {
+    /// Returns the refusal of a run with this charge.
+    pub fn of_charge(self, charge: Charge) -> Refusal {
+        match self {
+            Self::InsufficientCredits { used } => Refusal::insufficient_credits(charge, used),
+            other => other.into(),
+        }
+    }
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Self {
+        let conflict = |message: String| Self::new(Code::Conflict, message);
+        match refused {
+            Refused::Mismatch => Self::idempotency_mismatch(),
+            Refused::UnknownAccount => Self::unknown_key(),
+            Refused::Overloaded => Self::overloaded(5),
+            Refused::FamilyGone => conflict("the first search of the family was deleted".to_owned()),
+            Refused::FamilyFull => {
+                conflict(format!("leads have started {MAX_SEARCHES} searches, which is the most"))
+            }
+            Refused::WatchNotDue => Self::no_such("watch"),
+            // No request starts the run of a batch, and who charges knows the credits.
+            Refused::RowGone | Refused::InsufficientCredits { .. } => Self::internal("an unexpected refusal"),
+        }
+    }
 }
 
 /// The number of runs that wait for their first driver.

@@ -10,9 +10,9 @@ use utoipa::ToSchema;
 
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, RunId, WatchChangeId, WatchId, WebhookId};
-use crate::base::storage::StorageError;
 use crate::base::words::words;
 use crate::model::diff::Difference;
+use crate::model::refusal::Refusal;
 use crate::model::run::RunOptions;
 use crate::model::search::Search;
 use crate::model::start::Idempotency;
@@ -151,8 +151,6 @@ pub struct WatchUpdate {
     pub webhook: Option<Option<WebhookId>>,
     /// The new state. Making a watch active that is paused because of credits tries to start a run if one is due.
     pub state: Option<WatchState>,
-    /// Whether the next run is due now.
-    pub is_due: bool,
 }
 
 words! {
@@ -193,35 +191,6 @@ pub struct StoredChange {
     #[serde(rename = "result")]
     #[schema(value_type = Difference)]
     pub difference: Value,
-}
-
-/// The reasons why an operation on watches fails.
-#[derive(Debug, thiserror::Error)]
-pub enum WatchError {
-    /// No kind of change was given, or one that does not exist.
-    #[error("invalid kinds of changes: expected {}", ChangeKind::ALL.map(ChangeKind::as_str).join(", "))]
-    InvalidKinds,
-    /// The idempotency key was used for another request.
-    #[error("the idempotency key was used for another request")]
-    Mismatch,
-    /// The account has the most watches that are allowed.
-    #[error("an account has at most {MOST_WATCHES} watches: delete one that is no longer used")]
-    TooMany,
-    /// The account was deleted just before.
-    #[error("no such account")]
-    UnknownAccount,
-    /// The account has no such watch.
-    #[error("unknown watch")]
-    UnknownWatch,
-    /// The account has no such webhook.
-    #[error("unknown webhook")]
-    UnknownWebhook,
-    /// The stored query is not valid for this version.
-    #[error("the query of the watch is no longer valid: delete the watch")]
-    InvalidQuery,
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
 }
 
 /// A watch whose last run has ended, or was deleted, and was not compared yet.
@@ -317,10 +286,10 @@ impl fmt::Display for Interval {
 }
 
 impl FromStr for Interval {
-    type Err = String;
+    type Err = Refusal;
 
     /// The error names the text, which is cut if it is long.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Refusal> {
         let shown: String = text.chars().take(20).filter(|c| !c.is_control()).collect();
         let secs = UNITS.into_iter().find_map(|(unit, secs)| {
             let number = text.strip_suffix(unit).filter(|text| !text.is_empty())?;
@@ -334,7 +303,8 @@ impl FromStr for Interval {
             Some(every) if every > Self::LONGEST => format!("above the maximum of {}", Self::LONGEST),
             Some(every) => return Ok(every),
         };
-        Err(format!("invalid `every`: {shown} is {why}"))
+        let allowed = format!("{} to {}, such as 12h", Self::SHORTEST, Self::LONGEST);
+        Err(Refusal::invalid_request("every", format!("invalid `every`: {shown} is {why}"), allowed))
     }
 }
 
@@ -366,7 +336,7 @@ mod tests {
             ("d", "invalid `every`: d is not a number with the unit m, h or d, such as 12h"),
             ("", "invalid `every`:  is not a number with the unit m, h or d, such as 12h"),
         ] {
-            assert_eq!(text.parse::<Interval>().unwrap_err().to_string(), message);
+            assert_eq!(text.parse::<Interval>().unwrap_err().message, message);
         }
     }
 

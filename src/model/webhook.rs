@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 
 use crate::base::clock::millis;
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
-use crate::base::storage::StorageError;
 use crate::base::words::words;
 use crate::model::event::EventType;
+use crate::model::refusal::Refusal;
 
 /// The most webhooks of an account.
 pub const MOST_WEBHOOKS: usize = 10;
@@ -82,23 +82,13 @@ pub struct WebhookChange {
     pub enabled: Option<bool>,
 }
 
-/// An address that is not allowed. Its text says what is allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "an https://{} address of at most {MOST_URL_BYTES} bytes, without a user name, a password and a fragment",
-    if *allows_http { " or http://" } else { "" }
-)]
-pub struct InvalidUrl {
-    allows_http: bool,
-}
-
 /// Parses the address of a receiver: absolute, without a user name, a password or a fragment. `allows_http` also allows
 /// addresses without TLS, for labs. Whether the host is one that requests may reach is decided at each attempt, because a
 /// name can lead to another address later.
 ///
 /// # Errors
-/// Fails if the address is not allowed.
-pub fn receiver_url(text: &str, allows_http: bool) -> Result<String, InvalidUrl> {
+/// Returns the refusal of an address that is not allowed.
+pub fn receiver_url(text: &str, allows_http: bool) -> Result<String, Refusal> {
     let url = Url::parse(text.trim()).ok().filter(|url| {
         (url.scheme() == "https" || (allows_http && url.scheme() == "http"))
             && url.has_host()
@@ -107,7 +97,13 @@ pub fn receiver_url(text: &str, allows_http: bool) -> Result<String, InvalidUrl>
             && url.fragment().is_none()
             && url.as_str().len() <= MOST_URL_BYTES
     });
-    url.map(String::from).ok_or(InvalidUrl { allows_http })
+    url.map(String::from).ok_or_else(|| {
+        let schemes = if allows_http { "https:// or http://" } else { "https://" };
+        let allowed = format!(
+            "an {schemes} address of at most {MOST_URL_BYTES} bytes, without a user name, a password and a fragment"
+        );
+        Refusal::invalid_request("url", "url is not allowed", allowed)
+    })
 }
 
 /// The pauses after failed attempts in seconds: from 5 seconds to a day. After the attempt that follows the last pause,
@@ -225,40 +221,6 @@ pub struct Claimed {
     pub secrets: Vec<SealedSecret>,
     /// The time of the claim by the database's clock.
     pub now: Timestamp,
-}
-
-/// The reasons why an operation on webhooks fails.
-#[derive(Debug, thiserror::Error)]
-pub enum WebhookError {
-    /// The operator has given this server no key for the secrets of webhooks.
-    #[error(
-        "webhooks are not set up on this server: its operator has to name a key file (--secret-key-file)"
-    )]
-    NoKey,
-    /// The address is not allowed.
-    #[error("invalid address: {0}")]
-    InvalidUrl(#[from] InvalidUrl),
-    /// No event was given, or one to which no webhook can subscribe.
-    #[error("invalid events: expected {}", EventType::ALL.map(EventType::as_str).join(", "))]
-    InvalidEvents,
-    /// The account has the most webhooks that are allowed.
-    #[error("an account has at most {MOST_WEBHOOKS} webhooks: delete one that is no longer used")]
-    TooMany,
-    /// The account was deleted just before.
-    #[error("no such account")]
-    UnknownAccount,
-    /// The account has no such webhook.
-    #[error("unknown webhook")]
-    UnknownWebhook,
-    /// The webhook has no such delivery.
-    #[error("unknown delivery")]
-    UnknownDelivery,
-    /// The webhook is disabled, so that nothing is sent.
-    #[error("the webhook is disabled: enable it first")]
-    Disabled,
-    /// The store failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
 }
 
 /// The size of a signing secret and of the key that encrypts secrets, in bytes.

@@ -52,6 +52,7 @@ use utoipa::ToSchema;
 use crate::base::storage::StorageError;
 use crate::base::text::{json, write_json};
 use crate::base::words::words;
+use crate::model::refusal::{Refusal, values};
 use crate::model::run::RunSummary;
 use crate::modules::catalog::Catalog;
 use crate::runs::graph::Graph;
@@ -95,9 +96,16 @@ impl Format {
     /// The formats of the matrix of a batch.
     pub const OF_MATRICES: &'static [Self] = &[Self::Json, Self::Csv];
 
-    /// Returns the format with this word, if it is one of `known`.
-    pub fn among(known: &[Self], name: &str) -> Option<Self> {
-        known.iter().copied().find(|format| format.as_str() == name)
+    /// Returns the format with this word, or the first one of `known` if there is no word.
+    ///
+    /// # Errors
+    /// Returns the refusal of a word that is not one of `known`.
+    pub fn among(known: &[Self], name: Option<&str>) -> Result<Self, Refusal> {
+        let is_wanted = |format: &&Self| name.is_none_or(|name| format.as_str() == name);
+        known.iter().find(is_wanted).copied().ok_or_else(|| {
+            let names: Vec<&str> = known.iter().map(|format| format.as_str()).collect();
+            Refusal::invalid_request("format", "the format is unknown", values(&names))
+        })
     }
 
     /// Returns the `Content-Type`. `application/x-ndjson` is not registered, but it is the type that tools

@@ -27,6 +27,7 @@ use crate::model::diff::{Cause, ComparedRun, Diff, DiffCounts, Difference, Field
 use crate::model::entity::identified::Entity;
 use crate::model::entity::merge::{self, MAX_SOURCES, SOURCES};
 use crate::model::entity::{EntityKey, folded};
+use crate::model::refusal::{Code, Refusal};
 use crate::model::run::{ModuleReport, ResultRecord, Status};
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
@@ -43,20 +44,6 @@ const IDENTITY: &str = "type value username user_id display_name real_name name 
 /// Parts of the names of members that hold the address of an image.
 const IMAGES: [&str; 7] = ["avatar", "banner", "cover", "image", "photo", "picture", "thumbnail"];
 
-/// Why two runs cannot be compared. The display text is meant for the caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotComparable {
-    /// A run has not ended.
-    #[error("a run has not ended; only runs that have ended can be compared")]
-    Running,
-    /// The queries have different types or normal forms.
-    #[error("the runs have different queries; only runs of one type and query can be compared")]
-    OtherQuery,
-    /// Only one of the runs asked the real web.
-    #[error("only one of the runs is of the simulated web; two runs of the same web can be compared")]
-    OtherWeb,
-}
-
 impl Diff {
     /// Compares two runs.
     ///
@@ -66,7 +53,7 @@ impl Diff {
         before: &Findings<'_>,
         after: &Findings<'_>,
         profiles: &ProfileIndex,
-    ) -> Result<Self, NotComparable> {
+    ) -> Result<Self, Refusal> {
         check(before, after)?;
         let old = Side::of(RunSide::Before, before, after.modules, profiles);
         let new = Side::of(RunSide::After, after, after.modules, profiles);
@@ -128,14 +115,18 @@ impl Diff {
 }
 
 /// Returns why two runs cannot be compared, if they cannot.
-fn check(before: &Findings<'_>, after: &Findings<'_>) -> Result<(), NotComparable> {
+fn check(before: &Findings<'_>, after: &Findings<'_>) -> Result<(), Refusal> {
     let query = |run: &Findings<'_>| (run.query.search_type(), run.query.normal().to_owned());
     if !before.status.is_terminal() || !after.status.is_terminal() {
-        Err(NotComparable::Running)
+        let message = "a run has not ended; only runs that have ended can be compared";
+        Err(Refusal::new(Code::RunNotEnded, message))
     } else if query(before) != query(after) {
-        Err(NotComparable::OtherQuery)
+        let message = "the runs have different queries; only runs of one type and query can be compared";
+        Err(Refusal::new(Code::RunsDiffer, message))
     } else if before.simulated != after.simulated {
-        Err(NotComparable::OtherWeb)
+        let message =
+            "only one of the runs is of the simulated web; two runs of the same web can be compared";
+        Err(Refusal::new(Code::RunsDiffer, message))
     } else {
         Ok(())
     }

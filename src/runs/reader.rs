@@ -10,7 +10,7 @@ use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::drive::Position;
 use crate::model::family::FollowState;
-use crate::model::page::{Cursor, ListFilter, Page};
+use crate::model::page::{Cursor, ListFilter, Page, cut};
 use crate::model::run::{ResultRecord, RunSummary};
 use crate::modules::query::Query;
 
@@ -138,9 +138,7 @@ impl Runs {
     pub fn page(&self, account: AccountId, filter: &ListFilter, limit: usize) -> Result<Page, StorageError> {
         // One additional run shows whether there is a further page.
         let mut runs = self.store.list(account, filter, limit.saturating_add(1))?;
-        let has_more = runs.len() > limit;
-        runs.truncate(limit);
-        let next = runs.last().filter(|_| has_more).map(Cursor::after);
+        let next = cut(&mut runs, limit).map(Cursor::after);
         Ok(Page { runs, next })
     }
 }

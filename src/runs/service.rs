@@ -24,6 +24,7 @@ use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::drive::{InstanceId, Position};
+use crate::model::refusal::Refusal;
 use crate::model::run::RunSummary;
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency, Refused};
@@ -258,4 +259,18 @@ pub enum StartError {
     Refused(Refused),
     /// The store failed. Nothing is known to be charged.
     Storage(StorageError),
+}
+
+impl From<StartError> for Refusal {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Query(error) => error.into(),
+            StartError::Choice(error) => error.into(),
+            StartError::Suppressed => Self::suppressed(),
+            StartError::NoBrowser => Self::premium_unavailable(),
+            StartError::ShuttingDown => Self::shutting_down(),
+            StartError::Refused(refused) => refused.into(),
+            StartError::Storage(error) => error.into(),
+        }
+    }
 }

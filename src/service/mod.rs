@@ -1,33 +1,35 @@
 //! What the API and the web app do alike: start a search, ask again, follow a lead, run a watch. Each makes its checks in
 //! one order, and says why not by one [`Refusal`].
 
-pub mod refusal;
+mod files;
 
 use std::sync::Arc;
 
+use serde::Serialize;
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
 use crate::base::clock::Clock;
-use crate::base::ids::{BatchId, RunId};
+use crate::base::ids::{BatchId, RunId, WatchId};
+use crate::http;
 use crate::model::audit::Origin;
+use crate::model::batch::Batch;
 use crate::model::credits::{Charge, STANDARD_COST};
-use crate::model::follow::LeadReason;
+use crate::model::refusal::{Code, Refusal, values};
 use crate::model::run::RunSummary;
 use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency, Refused, Started};
-use crate::model::watch::Watch;
+use crate::model::start::{Cause, Idempotency, Started};
+use crate::model::watch::{ChangeKind, NewWatch, Watch};
 use crate::modules::query::Query;
 use crate::runs::batches::draft::Draft;
-use crate::runs::family::FollowResult;
 use crate::runs::retry::retry;
 use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
 use crate::store::Store;
 use crate::watches::keeper;
 use crate::webhooks::registry::Webhooks;
-use refusal::{Code, Refusal};
 
 /// What the API and the web app are made of.
 #[derive(Clone)]
@@ -81,9 +83,10 @@ impl Services {
         Err(Refusal::plan_required("premium searches", &plans))
     }
 
-    /// Returns the idempotency of a request that is repeated with the same key within 24 hours.
-    pub fn idempotency(&self, key: String, body_hash: [u8; 32]) -> Idempotency {
-        Idempotency { key, body_hash, at: self.clock.now() }
+    /// Returns the idempotency of a request with a key that asks for this, within 24 hours.
+    pub fn idempotency(&self, key: Option<String>, asked: impl Serialize) -> Option<Idempotency> {
+        let body_hash = Sha256::digest(json!(asked).to_string()).into();
+        key.map(|key| Idempotency { key, body_hash, at: self.clock.now() })
     }
 
     /// Charges and starts a search, or finds the run of an earlier request with the same key.
@@ -118,8 +121,7 @@ impl Services {
         let search = retry(run, &reports, &self.runs.catalog())
             .map_err(|error| Refusal::new(Code::Conflict, error.to_string()))?;
         self.check_plan(caller, search.premium)?;
-        let idempotency =
-            key.map(|key| self.idempotency(key, Sha256::digest(format!("retry {}", run.id)).into()));
+        let idempotency = self.idempotency(key, ("retry", run.id));
         let charge = self.accounts.charge(caller, search.cost());
         let (account, cause) = (run.account, Cause::Retry(run.id));
         let started = self.runs.start(StartRequest { account, search, cause, charge, idempotency, origin });
@@ -139,20 +141,8 @@ impl Services {
     ) -> Result<RunSummary, Refusal> {
         let family = self.runs.family(self.runs.record(run.clone())?)?;
         let charge = self.accounts.charge(caller, STANDARD_COST);
-        let followed = self.runs.follow_lead(&family, lead, &charge, origin);
-        match followed.map_err(|error| refusal_of(error, charge))? {
-            FollowResult::Run(id) => self.find(caller, id, "lead"),
-            FollowResult::NoSuchLead => Err(Refusal::no_such("lead")),
-            FollowResult::NotFollowable(Some(LeadReason::Suppressed)) => Err(Refusal::suppressed()),
-            FollowResult::NotFollowable(Some(reason)) => {
-                let reason = serde_json::to_value(reason).unwrap_or_default();
-                let reason = reason.as_str().unwrap_or_default();
-                Err(Refusal::new(Code::Conflict, format!("this lead cannot be followed: {reason}")))
-            }
-            FollowResult::NotFollowable(None) => {
-                Err(Refusal::new(Code::Conflict, "the search has found this lead already"))
-            }
-        }
+        let id = self.runs.follow_lead(&family, lead, &charge, origin)?;
+        self.find_run(caller, id)
     }
 
     /// Starts a run of a watch, or finds its last one if that has not ended, or that of an earlier request with the same
@@ -169,11 +159,13 @@ impl Services {
     ) -> Result<RunSummary, Refusal> {
         self.check_plan(caller, watch.premium)?;
         let charge = self.accounts.charge(caller, watch.search().cost());
-        let idempotency =
-            key.map(|key| self.idempotency(key, Sha256::digest(format!("watch {}", watch.id)).into()));
+        let idempotency = self.idempotency(key, ("watch", watch.id));
         match keeper::run_now(&self.runs, watch, charge, idempotency, origin) {
-            Ok(started) => self.started(caller, charge, started),
-            Err(error) => Err(error.into()),
+            Err(StartError::Query(_)) => {
+                let message = "the query of the watch is no longer valid: delete the watch";
+                Err(Refusal::new(Code::Conflict, message))
+            }
+            started => self.started(caller, charge, started),
         }
     }
 
@@ -189,12 +181,33 @@ impl Services {
         key: Option<String>,
         origin: &Origin,
     ) -> Result<BatchId, Refusal> {
-        let idempotency = key.map(|key| self.idempotency(key, draft.fingerprint(name.as_deref())));
+        let idempotency = self.idempotency(key, draft.fingerprint(name.as_deref()));
         let rows = draft.rows.clone();
         match self.runs.create_batch(caller.account.id, name, rows, idempotency, origin)? {
             (_, Started::Refused(refused)) => Err(refused.into()),
             (id, Started::Created | Started::Repeated(_)) => Ok(id),
         }
+    }
+
+    /// Creates a watch, or finds that of an earlier request with the same key. Of its search, what concerns a single run is
+    /// dropped.
+    ///
+    /// # Errors
+    /// Returns why it was not created.
+    pub fn create_watch(
+        &self,
+        caller: &Caller,
+        query: &Query,
+        watch: NewWatch,
+        key: Option<String>,
+        origin: &Origin,
+    ) -> Result<Watch, Refusal> {
+        let mut watch = NewWatch { search: Search { follow: None, purpose: None, ..watch.search }, ..watch };
+        watch.notify_on = in_order(watch.notify_on)?;
+        self.check(caller, query, &watch.search, false)?;
+        let NewWatch { search, every, notify_on, webhook, .. } = &watch;
+        watch.idempotency = self.idempotency(key, (search, every, notify_on, webhook));
+        self.store.add_watch(&watch, origin)
     }
 
     fn started(
@@ -205,21 +218,69 @@ impl Services {
     ) -> Result<RunSummary, Refusal> {
         match started {
             Ok(StartResult::Started(run)) => Ok(*run),
-            Ok(StartResult::Repeated(id)) => self.find(caller, id, "run"),
-            Err(error) => Err(refusal_of(error, charge)),
+            Ok(StartResult::Repeated(id)) => self.find_run(caller, id),
+            Err(StartError::Refused(refused)) => Err(refused.of_charge(charge)),
+            Err(error) => Err(error.into()),
         }
     }
 
-    fn find(&self, caller: &Caller, id: RunId, thing: &'static str) -> Result<RunSummary, Refusal> {
-        self.runs.find(id, caller.account.id)?.ok_or_else(|| Refusal::no_such(thing))
+    /// Returns a run of the caller.
+    ///
+    /// # Errors
+    /// Returns the same refusal for an unknown, foreign and deleted one.
+    pub fn find_run(&self, caller: &Caller, id: RunId) -> Result<RunSummary, Refusal> {
+        self.runs.find(id, caller.account.id)?.ok_or_else(|| Refusal::no_such("run"))
+    }
+
+    /// Returns a batch of the caller.
+    ///
+    /// # Errors
+    /// Returns the same refusal for an unknown, foreign and deleted one.
+    pub fn find_batch(&self, caller: &Caller, id: BatchId) -> Result<Batch, Refusal> {
+        self.store.batch(caller.account.id, id)?.ok_or_else(|| Refusal::no_such("batch"))
+    }
+
+    /// Returns a watch of the caller.
+    ///
+    /// # Errors
+    /// Returns the same refusal for an unknown, foreign and deleted one.
+    pub fn find_watch(&self, caller: &Caller, id: WatchId) -> Result<Watch, Refusal> {
+        self.store.watch(caller.account.id, id)?.ok_or_else(|| Refusal::no_such("watch"))
     }
 }
 
-fn refusal_of(error: StartError, charge: Charge) -> Refusal {
-    match error {
-        StartError::Refused(Refused::InsufficientCredits { used }) => {
-            Refusal::insufficient_credits(charge, used)
+/// Returns the kinds of changes sorted, each once.
+///
+/// # Errors
+/// Returns the refusal of no kind.
+pub fn in_order(mut kinds: Vec<ChangeKind>) -> Result<Vec<ChangeKind>, Refusal> {
+    kinds.sort_unstable();
+    kinds.dedup();
+    if kinds.is_empty() {
+        let allowed = values(&ChangeKind::ALL.map(ChangeKind::as_str));
+        return Err(Refusal::invalid_request("notify_on", "notify_on is unknown or empty", allowed));
+    }
+    Ok(kinds)
+}
+
+impl From<http::Refusal> for Refusal {
+    fn from(refusal: http::Refusal) -> Self {
+        use http::Refusal as Why;
+        let (status, field, mistake) = refusal.parts();
+        match refusal {
+            Why::NotFound => Self::no_such("address"),
+            Why::MethodNotAllowed(allow) => {
+                let message = format!("method not allowed: this address supports {allow}");
+                let methods = values(&allow.split(", ").collect::<Vec<_>>());
+                Self::new(Code::MethodNotAllowed, message).with("allowed", methods)
+            }
+            Why::BodyTooLarge => Self::new(Code::PayloadTooLarge, mistake)
+                .with("field", field)
+                .with("allowed", "at most 65536 bytes, and 2097152 bytes for a batch"),
+            Why::Overloaded { retry_after } => Self::overloaded(retry_after.as_secs()),
+            Why::ShuttingDown => Self::shutting_down(),
+            Why::Internal(cause) => Self::internal(cause),
+            _ => Self::new(Code::InvalidRequest, mistake).with("field", field).with_status(status),
         }
-        error => error.into(),
     }
 }

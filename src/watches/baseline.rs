@@ -11,11 +11,11 @@ use serde_json::json;
 use crate::base::ids::RunId;
 use crate::model::diff::{Diff, Difference};
 use crate::model::entity::{EntityKey, merge};
+use crate::model::refusal::Refusal;
 use crate::model::run::{ModuleReport, ResultRecord, Status};
 use crate::model::watch::{ChangeKind, FoundChange};
 use crate::modules::outcome::Outcome;
 use crate::modules::profile_index::ProfileIndex;
-use crate::runs::diff::NotComparable;
 use crate::runs::record::Findings;
 
 /// What a run has shown.
@@ -45,7 +45,7 @@ impl Baseline {
         &self,
         run: &Findings<'_>,
         profiles: &ProfileIndex,
-    ) -> Result<(Vec<FoundChange>, Self), NotComparable> {
+    ) -> Result<(Vec<FoundChange>, Self), Refusal> {
         if run.status == Status::Failed {
             return Ok((Vec::new(), self.clone()));
         }

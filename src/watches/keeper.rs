@@ -4,7 +4,6 @@
 //! Every instance does so. What is done twice has no effect: a run is started and closed by a transaction that checks
 //! whether another instance was faster.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -20,7 +19,7 @@ use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency, Refused, WatchStart};
-use crate::model::watch::{ChangeKind, Comparison, EndedRun, Watch, WatchError};
+use crate::model::watch::{Comparison, EndedRun, Watch};
 use crate::modules::query::SearchType;
 use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
 use crate::store::Store;
@@ -171,34 +170,20 @@ impl WatchKeeper {
     }
 }
 
-/// Returns the kinds with these names, sorted, each once.
-///
-/// # Errors
-/// Returns [`WatchError::InvalidKinds`] for no name, or for one that is not allowed.
-pub fn kinds<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<ChangeKind>, WatchError> {
-    let kinds: Option<BTreeSet<ChangeKind>> = names.into_iter().map(ChangeKind::from_name).collect();
-    let kinds = kinds.filter(|kinds| !kinds.is_empty()).ok_or(WatchError::InvalidKinds)?;
-    Ok(kinds.into_iter().collect())
-}
-
 /// Starts a run of a watch now, also if the watch is paused. The moment of the next run stays. If the last run has not
 /// ended or was not compared yet, returns it as [`StartResult::Repeated`], and so the run of an earlier request with the
 /// same key.
 ///
 /// # Errors
-/// Returns [`WatchError::InvalidQuery`] if the query is not valid for this version. The inner error is that of the
-/// start.
+/// Returns why no run is started.
 pub fn run_now(
     runs: &Arc<Runs>,
     watch: &Watch,
     charge: Charge,
     idempotency: Option<Idempotency>,
     by: Origin,
-) -> Result<Result<StartResult, StartError>, WatchError> {
-    match runs.start(StartRequest { idempotency, ..start_request(watch, None, charge, by) }) {
-        Err(StartError::Query(_)) => Err(WatchError::InvalidQuery),
-        started => Ok(started),
-    }
+) -> Result<StartResult, StartError> {
+    runs.start(StartRequest { idempotency, ..start_request(watch, None, charge, by) })
 }
 
 /// Returns the request for a run of a watch. `due_at` is the moment at which it was due, or `None` on request of the

@@ -6,15 +6,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::form::Form;
-use crate::account::rate_limit::RateLimitError;
-use crate::account::service::AccountError;
 use crate::account::sign_in::SignInError;
 use crate::account::sign_in::password::HashingError;
 use crate::base::storage::StorageError;
 use crate::http::{self, Reply, Response};
-use crate::model::watch::WatchError;
-use crate::model::webhook::WebhookError;
-use crate::service::refusal::{Code, Refusal};
+use crate::model::refusal::{Code, Refusal};
 
 /// The time in seconds after which an unavailable store or an overload may be over.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -62,11 +58,6 @@ impl WebError {
         Self { status, title, text, shown: Shown::Page, form: None, header: None, cause: None }
     }
 
-    /// Creates an error that is shown above the form that was sent.
-    pub(super) fn form(status: u16, title: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
-        Self { shown: Shown::Form, ..Self::new(status, title, text) }
-    }
-
     /// Returns 422: a field of the form that was sent is wrong.
     pub(super) fn field(name: &'static str, text: impl Into<Cow<'static, str>>) -> Self {
         Self::new(422, "Invalid request", text).at(Shown::Field(name))
@@ -75,11 +66,6 @@ impl WebError {
     /// Returns 404: the address is unknown or belongs to another account.
     pub fn no_such_page() -> Self {
         Self::new(404, "Page not found", "This page does not exist, or it was deleted.")
-    }
-
-    /// Returns 400: the request is not valid.
-    pub(super) fn invalid(text: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(400, "Invalid request", text)
     }
 
     /// Returns 401, for requests of scripts. Browsers are redirected to the sign-in page instead.
@@ -126,8 +112,18 @@ impl WebError {
         Self { cause: Some(cause.into()), ..self }
     }
 
-    /// Adds the form that was sent, if it can be sent again.
+    /// Adds the form that was sent, if it can be sent again: it does its work only once, and the database may have lost the
+    /// answer.
     pub(super) fn with_form(self, form: Option<Form>) -> Self {
+        let is_repeatable = |form: &Form| {
+            self.cause.is_some() && self.status == 503 && self.shown == Shown::Page && form.once().is_some()
+        };
+        if form.as_ref().is_some_and(is_repeatable) {
+            let text = "The service lost the connection to its database. Send the form again with this button: what was done \
+                        already, is neither done nor charged again.";
+            let title = "Your request may have been carried out";
+            return Self { form, title, text: text.into(), shown: Shown::Resend, ..self };
+        }
         Self { form: form.filter(|_| self.shown == Shown::Resend), ..self }
     }
 
@@ -164,117 +160,65 @@ pub(super) fn sentence(text: &str) -> String {
 
 impl From<StorageError> for WebError {
     fn from(error: StorageError) -> Self {
-        if error.is_unavailable() { Self::unavailable().with_cause(error) } else { Self::internal(error) }
+        Refusal::from(error).into()
     }
 }
 
-impl From<RateLimitError> for WebError {
-    fn from(error: RateLimitError) -> Self {
-        let reset_secs = match error {
-            RateLimitError::UsedUp(state) => state.reset_secs,
-            RateLimitError::Storage(error) => return error.into(),
-        };
-        let text = format!(
-            "Requests are limited per minute, over these pages and the API together. Nothing was charged; try again in \
-             {reset_secs} seconds."
-        );
-        Self::form(429, "Too many requests", text).retry_after(Duration::from_secs(reset_secs))
-    }
-}
+/// The fields at which pages show what is wrong with them.
+const FIELDS: [&str; 5] = ["query", "email", "label", "name", "url"];
 
 impl From<Refusal> for WebError {
     fn from(refusal: Refusal) -> Self {
-        let fact = |name: &str| refusal.facts().get(name);
-        let mut text = format!("{}.", sentence(refusal.message()));
-        if let Some(allowed) = fact("allowed").and_then(Value::as_str) {
+        let mut text = format!("{}.", sentence(&refusal.message));
+        let allowed = refusal.allowed();
+        if !allowed.is_empty() {
             text.push_str(&format!(" Allowed: {allowed}."));
         }
-        if let Some(plans) = fact("plans").and_then(Value::as_array) {
+        if let Some(plans) = refusal.facts.get("plans").and_then(Value::as_array) {
             let plans: Vec<&str> = plans.iter().filter_map(Value::as_str).collect();
             text.push_str(&format!(" These plans do: {}. Nothing was charged.", plans.join(", ")));
         }
-        if let (Some(cost), Some(left)) = (fact("cost"), fact("remaining")) {
+        if let (Some(cost), Some(left)) = (refusal.facts.get("cost"), refusal.facts.get("remaining")) {
             text.push_str(&format!(" It costs {cost}, and {left} are left."));
         }
-        let form = |title| Self::form(refusal.status(), title, text.clone());
-        match (refusal.code(), refusal.cause()) {
-            (Code::InvalidApiKey, _) => Self::not_signed_in(),
-            (Code::NotFound, _) => Self::no_such_page(),
-            (Code::InternalError, cause) => Self::internal(cause.unwrap_or_default()),
-            (Code::Unavailable, None) => Self::unavailable(),
-            (Code::Unavailable, Some(cause)) => {
-                let text = "The service lost the connection to its database. Send the form again with this button: if \
-                            the search has started, you get to its page, and it is charged once.";
-                let error = Self::new(503, "The search may have started", text).with_cause(cause);
-                error.at(Shown::Resend).retry_after(RETRY_AFTER)
+        let wait = refusal.facts.get("retry_after").and_then(Value::as_u64).map(Duration::from_secs);
+        let title = match refusal.code {
+            Code::InvalidApiKey => return Self::not_signed_in(),
+            Code::NotFound => return Self::no_such_page(),
+            Code::InternalError => return Self::internal(refusal.cause.clone().unwrap_or_default()),
+            Code::Unavailable => {
+                return Self { cause: refusal.cause.clone().map(Into::into), ..Self::unavailable() };
             }
-            (Code::IdempotencyMismatch, _) => {
+            Code::IdempotencyMismatch => {
                 let text =
-                    "This form has started another search already. Press Search again to start this one too.";
-                Self::new(409, "Not started yet.", text).at(Shown::NewForm)
+                    "This form was sent before, with other values. Send it again if you want this, too.";
+                return Self::new(409, "Not done yet.", text).at(Shown::NewForm);
             }
-            (Code::InvalidRequest, _) if fact("field").is_some_and(|field| field == "query") => {
-                Self::invalid(text).at(Shown::Field("query"))
+            Code::RateLimited => {
+                let secs = wait.unwrap_or_default().as_secs();
+                text = format!(
+                    "Requests are limited per minute, over these pages and the API together. Nothing was charged; try again \
+                     in {secs} seconds."
+                );
+                "Too many requests"
             }
-            (Code::InvalidRequest, _) => form("Invalid choice of sites."),
-            (Code::Suppressed, _) => form("Not searched."),
-            (Code::PlanRequired, _) => form("Another plan is needed."),
-            (Code::InsufficientCredits, _) => form("Not enough credits."),
-            (Code::PremiumUnavailable, _) => form("Premium is not available right now."),
-            (Code::Overloaded, _) => form("The service is busy.").retry_after(RETRY_AFTER),
-            _ => form("Not started."),
-        }
-    }
-}
-
-impl From<AccountError> for WebError {
-    fn from(error: AccountError) -> Self {
-        match error {
-            AccountError::Storage(error) | AccountError::Unfinished(error) => error.into(),
-            AccountError::InvalidLabel => Self::field("label", format!("{}.", sentence(&error.to_string()))),
-            AccountError::EmailTaken | AccountError::InvalidEmail | AccountError::UnknownPlan(_) => {
-                Self::field("email", format!("{}.", sentence(&error.to_string())))
-            }
-            AccountError::UnknownKey => Self::no_such_page(),
-            AccountError::UnknownAccount | AccountError::BeingDeleted | AccountError::InvalidKey => {
-                Self::not_signed_in()
-            }
-        }
-    }
-}
-
-impl From<WebhookError> for WebError {
-    fn from(error: WebhookError) -> Self {
-        match error {
-            WebhookError::Storage(error) => error.into(),
-            WebhookError::UnknownAccount => Self::not_signed_in(),
-            WebhookError::UnknownWebhook | WebhookError::UnknownDelivery => Self::no_such_page(),
-            WebhookError::Disabled => Self::new(409, "The webhook is disabled", "Enable it first."),
-            WebhookError::NoKey
-            | WebhookError::InvalidUrl(_)
-            | WebhookError::InvalidEvents
-            | WebhookError::TooMany => Self::field("url", format!("{}.", sentence(&error.to_string()))),
-        }
-    }
-}
-
-impl From<WatchError> for WebError {
-    fn from(error: WatchError) -> Self {
-        let text = match error {
-            WatchError::Storage(error) => return error.into(),
-            WatchError::UnknownAccount => return Self::not_signed_in(),
-            WatchError::UnknownWatch => return Self::no_such_page(),
-            WatchError::Mismatch => {
-                let text =
-                    "This form has created another watch already. Send it again to create this one too.";
-                return Self::new(422, "Not created.", text).at(Shown::NewForm);
-            }
-            WatchError::UnknownWebhook => {
-                format!("{error}: choose a webhook of this account, or all webhooks")
-            }
-            WatchError::InvalidKinds | WatchError::TooMany | WatchError::InvalidQuery => error.to_string(),
+            Code::InvalidRequest => "Invalid request.",
+            Code::Suppressed => "Not searched.",
+            Code::PlanRequired => "Another plan is needed.",
+            Code::InsufficientCredits => "Not enough credits.",
+            Code::PremiumUnavailable => "Premium is not available right now.",
+            Code::Overloaded => "The service is busy.",
+            _ => "Not done.",
         };
-        Self::form(422, "Not created.", format!("{}.", sentence(&text)))
+        let field = FIELDS.into_iter().find(|field| *field == refusal.fact("field"));
+        let error = Self::new(refusal.status, title, text).at(field.map_or(Shown::Form, Shown::Field));
+        match wait {
+            Some(wait) => error.retry_after(wait),
+            None if refusal.code == Code::MethodNotAllowed => {
+                Self { header: Some(Box::new(("Allow", allowed))), ..error }
+            }
+            None => error,
+        }
     }
 }
 
@@ -309,17 +253,6 @@ impl From<SignInError> for WebError {
 
 impl From<http::Refusal> for WebError {
     fn from(refusal: http::Refusal) -> Self {
-        let (status, _, mistake) = refusal.parts();
-        let error = Self::new(status, "Invalid request", format!("{}.", sentence(mistake)));
-        match refusal {
-            http::Refusal::NotFound => Self::no_such_page(),
-            http::Refusal::MethodNotAllowed(methods) => {
-                Self { header: Some(Box::new(("Allow", methods))), ..error }
-            }
-            http::Refusal::Overloaded { retry_after } => Self::unavailable().retry_after(retry_after),
-            http::Refusal::ShuttingDown => Self::unavailable(),
-            http::Refusal::Internal(cause) => Self::internal(cause),
-            _ => error,
-        }
+        Refusal::from(refusal).into()
     }
 }

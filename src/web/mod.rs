@@ -40,6 +40,6 @@ use error::{Answer, WebError, sentence};
 use form::Form;
 use frame::{Frame, render};
 pub use server::is_app_path;
-pub use service::{Parts, Web, WebConfig};
+pub use service::Web;
 use show::Moment;
 use visit::Visit;

@@ -56,7 +56,7 @@ impl Service for Web {
             csrf: String::new(),
             notice: None,
             error: None,
-            sandbox: self.config.sandbox,
+            sandbox: self.sandbox,
         };
         RequestState { frame, cookies: Vec::new(), has_query: false }
     }
@@ -80,7 +80,7 @@ impl Service for Web {
         }
         let form = (route.method != "GET").then(|| visit.form.clone());
         if let (Some(policy), Some(signed_in)) = (endpoint.counts, &visit.signed_in)
-            && let Err(error) = self.limiter.count(signed_in.caller.account.id, &[policy])
+            && let Err(error) = self.limiter.count(signed_in.caller.account.id, &[policy], &mut Vec::new())
         {
             return Err(WebError::from(error).at(Shown::Resend).with_form(form));
         }
@@ -113,7 +113,7 @@ impl Service for Web {
         if response.header("Content-Security-Policy").is_none() {
             response = response.with_header("Content-Security-Policy", POLICY);
         }
-        if self.config.sandbox {
+        if self.sandbox {
             response = response.with_header("X-Sightline-Sandbox", "true");
         }
         response
@@ -171,7 +171,7 @@ impl Web {
     }
 
     fn session_of(&self, token: &Token, endpoint: &Endpoint) -> Result<Option<SignedIn>, WebError> {
-        let sign_ins = &self.parts.sign_ins;
+        let sign_ins = &self.sign_ins;
         let found =
             if endpoint.is_unattended { sign_ins.peek_session(token) } else { sign_ins.session(token) };
         let Some((session, account)) = found? else { return Ok(None) };

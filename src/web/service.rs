@@ -1,4 +1,4 @@
-//! [`Web`]: the parts from which pages are made, and redirects to other pages.
+//! [`Web`]: what pages are made of, and redirects to other pages.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -12,29 +12,17 @@ use crate::base::address::path_prefix;
 use crate::http::{LoadReader, Reply, Response};
 use crate::service::Services;
 
-/// The operator's configuration of the web app.
-#[derive(Debug, Clone)]
-pub struct WebConfig {
-    /// The address that clients use, without a slash at its end.
-    pub base_url: String,
-    /// Whether a simulated web answers every search. Every page shows it then.
-    pub sandbox: bool,
-}
-
-/// The parts from which pages are made.
-pub struct Parts {
-    /// What the web app shares with the API.
-    pub services: Services,
-    /// The sessions, and the use cases of signing in.
-    pub sign_ins: Arc<SignIns>,
-    /// The load of the server.
-    pub load_reader: LoadReader,
-}
-
 /// The web app.
 pub struct Web {
-    pub(super) config: WebConfig,
-    pub(super) parts: Parts,
+    /// The address that clients use, without a slash at its end.
+    pub(super) base_url: String,
+    /// Whether a simulated web answers every search. Every page shows it then.
+    pub(super) sandbox: bool,
+    services: Services,
+    /// The sessions, and the use cases of signing in.
+    pub(super) sign_ins: Arc<SignIns>,
+    /// The load of the server.
+    pub(super) load_reader: LoadReader,
     pub(super) root: String,
     pub(super) origin: String,
     pub(super) cookies: Cookies,
@@ -44,19 +32,23 @@ impl Deref for Web {
     type Target = Services;
 
     fn deref(&self) -> &Services {
-        &self.parts.services
+        &self.services
     }
 }
 
 impl Web {
-    /// Creates the web app from these parts.
-    pub fn new(config: WebConfig, parts: Parts) -> Self {
-        let url = Url::parse(&config.base_url).ok();
-        let root = path_prefix(&config.base_url);
-        let origin = url.as_ref().map(|url| url.origin().ascii_serialization()).unwrap_or_default();
-        let session_lifetime = parts.sign_ins.limits().longest;
-        let cookies = Cookies::new(config.base_url.starts_with("https:"), &root, session_lifetime);
-        Self { config, parts, root, origin, cookies }
+    /// Creates the web app. It shares the services with the API.
+    pub fn new(
+        base_url: String,
+        sandbox: bool,
+        services: Services,
+        sign_ins: Arc<SignIns>,
+        load_reader: LoadReader,
+    ) -> Self {
+        let origin = Url::parse(&base_url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+        let root = path_prefix(&base_url);
+        let cookies = Cookies::new(base_url.starts_with("https:"), &root, sign_ins.limits().longest);
+        Self { base_url, sandbox, services, sign_ins, load_reader, root, origin, cookies }
     }
 
     /// Returns a redirect (303) to another page of the app. `path` begins with `/app`.

@@ -1,6 +1,5 @@
 //! The use cases of the owners of webhooks.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,16 +8,12 @@ use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::model::audit::Origin;
 use crate::model::event::{Event, EventType};
-use crate::model::webhook::{Delivery, Webhook, WebhookError, receiver_url};
+use crate::model::refusal::{Code, Refusal, values};
+use crate::model::webhook::{Delivery, Webhook, WebhookChange, receiver_url};
 use crate::store::Store;
 
 /// The time for which the earlier secret stays valid after a rotation.
 pub const SECRET_OVERLAP: Duration = Duration::from_secs(24 * 3600);
-
-/// Returns the names of the events to which a webhook can subscribe.
-pub fn event_names() -> [&'static str; EventType::ALL.len()] {
-    EventType::ALL.map(EventType::as_str)
-}
 
 /// The webhooks of all accounts. There is one value for each process.
 pub struct Webhooks {
@@ -40,42 +35,23 @@ impl Webhooks {
         Self { store, key, clock, allows_http }
     }
 
-    /// Parses the address of a receiver.
-    ///
-    /// # Errors
-    /// Returns [`WebhookError::InvalidUrl`].
-    pub fn url(&self, text: &str) -> Result<String, WebhookError> {
-        Ok(receiver_url(text, self.allows_http)?)
-    }
-
-    /// Returns the events with these names, sorted, each once.
-    ///
-    /// # Errors
-    /// Returns [`WebhookError::InvalidEvents`] for no name, or for one that is not allowed.
-    pub fn events<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<EventType>, WebhookError> {
-        let events: Option<BTreeSet<EventType>> = names.into_iter().map(EventType::from_name).collect();
-        let events = events.filter(|events| !events.is_empty()).ok_or(WebhookError::InvalidEvents)?;
-        Ok(events.into_iter().collect())
-    }
-
     /// Creates a webhook. Only the caller of this function gets the secret itself.
     ///
     /// # Errors
-    /// Returns [`WebhookError::NoKey`], [`WebhookError::TooMany`], [`WebhookError::UnknownAccount`], or an error of the
-    /// store.
+    /// Returns the refusal of an address or of events that are not allowed, of a server without a key, and of one webhook too
+    /// many.
     pub fn create(
         &self,
         account: AccountId,
-        url: String,
+        url: &str,
         events: Vec<EventType>,
         by: &Origin,
-    ) -> Result<(Webhook, SigningSecret), WebhookError> {
-        let key = self.key.as_ref().ok_or(WebhookError::NoKey)?;
+    ) -> Result<(Webhook, SigningSecret), Refusal> {
         let webhook = Webhook {
             id: WebhookId::new(),
             account,
-            url,
-            events,
+            url: receiver_url(url, self.allows_http)?,
+            events: in_order(events)?,
             enabled: true,
             disabled_reason: None,
             failing_since: None,
@@ -83,66 +59,106 @@ impl Webhooks {
             created_at: self.clock.now(),
         };
         let secret = SigningSecret::generate();
-        let sealed = key.seal(webhook.id, &secret);
+        let sealed = self.key()?.seal(webhook.id, &secret);
         self.store.add_webhook(&webhook, &sealed, by)?;
         Ok((webhook, secret))
+    }
+
+    /// Returns the key, or the refusal of a server without one.
+    fn key(&self) -> Result<&SealingKey, Refusal> {
+        self.key.as_deref().ok_or_else(|| {
+            let message =
+                "webhooks are not set up on this server: its operator has to name a key file (--secret-key-file)";
+            Refusal::new(Code::WebhooksUnavailable, message).retry_after(3600)
+        })
     }
 
     /// Returns a webhook of an account.
     ///
     /// # Errors
-    /// Returns [`WebhookError::UnknownWebhook`], or an error of the store.
-    pub fn find(&self, account: AccountId, id: WebhookId) -> Result<Webhook, WebhookError> {
+    /// Returns the refusal of an unknown webhook.
+    pub fn find(&self, account: AccountId, id: WebhookId) -> Result<Webhook, Refusal> {
         let found = self.store.webhooks(account)?.into_iter().find(|webhook| webhook.id == id);
-        found.ok_or(WebhookError::UnknownWebhook)
+        found.ok_or_else(unknown)
+    }
+
+    /// Changes a webhook.
+    ///
+    /// # Errors
+    /// Returns the refusal of an unknown webhook, and of an address or events that are not allowed.
+    pub fn change(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        mut change: WebhookChange,
+        by: &Origin,
+    ) -> Result<Webhook, Refusal> {
+        change.url = change.url.map(|url| receiver_url(&url, self.allows_http)).transpose()?;
+        change.events = change.events.map(in_order).transpose()?;
+        self.store.change_webhook(account, id, &change, by)?.ok_or_else(unknown)
     }
 
     /// Replaces the secret of a webhook. Messages are signed with both secrets for [`SECRET_OVERLAP`]. Only the caller
     /// of this function gets the new secret.
     ///
     /// # Errors
-    /// Returns [`WebhookError::NoKey`], [`WebhookError::UnknownWebhook`], or an error of the store.
+    /// Returns the refusal of an unknown webhook, and of a server without a key.
     pub fn rotate(
         &self,
         account: AccountId,
         id: WebhookId,
         by: &Origin,
-    ) -> Result<(Webhook, SigningSecret), WebhookError> {
-        let key = self.key.as_ref().ok_or(WebhookError::NoKey)?;
+    ) -> Result<(Webhook, SigningSecret), Refusal> {
         let secret = SigningSecret::generate();
-        let sealed = key.seal(id, &secret);
+        let sealed = self.key()?.seal(id, &secret);
         let webhook = self.store.rotate_secret(account, id, &sealed, SECRET_OVERLAP, by)?;
-        Ok((webhook.ok_or(WebhookError::UnknownWebhook)?, secret))
+        Ok((webhook.ok_or_else(unknown)?, secret))
     }
 
     /// Sends a message of the type `webhook.test`, whatever events the webhook has. Returns its delivery, which is
     /// pending.
     ///
     /// # Errors
-    /// Returns [`WebhookError::UnknownWebhook`], [`WebhookError::Disabled`], or an error of the store.
-    pub fn test(&self, account: AccountId, id: WebhookId) -> Result<Delivery, WebhookError> {
-        self.find_enabled(account, id)?;
+    /// Returns the refusal of an unknown or disabled webhook.
+    pub fn test(&self, account: AccountId, id: WebhookId) -> Result<Delivery, Refusal> {
+        self.require_enabled(account, id)?;
         let event = Event::test(id, self.clock.now());
-        self.store.add_delivery(account, id, &event)?.ok_or(WebhookError::UnknownWebhook)
+        self.store.add_delivery(account, id, &event)?.ok_or_else(unknown)
     }
 
     /// Sends the message of a delivery again, now and with all attempts of a new one. Its id stays the same.
     ///
     /// # Errors
-    /// Returns [`WebhookError::UnknownWebhook`], [`WebhookError::UnknownDelivery`], [`WebhookError::Disabled`], or an
-    /// error of the store.
+    /// Returns the refusal of an unknown or disabled webhook, and of an unknown delivery.
     pub fn replay(
         &self,
         account: AccountId,
         webhook: WebhookId,
         id: DeliveryId,
-    ) -> Result<Delivery, WebhookError> {
-        self.find_enabled(account, webhook)?;
-        self.store.replay(account, webhook, id)?.ok_or(WebhookError::UnknownDelivery)
+    ) -> Result<Delivery, Refusal> {
+        self.require_enabled(account, webhook)?;
+        self.store.replay(account, webhook, id)?.ok_or_else(|| Refusal::no_such("delivery"))
     }
 
-    fn find_enabled(&self, account: AccountId, id: WebhookId) -> Result<Webhook, WebhookError> {
-        let webhook = self.find(account, id)?;
-        if webhook.enabled { Ok(webhook) } else { Err(WebhookError::Disabled) }
+    fn require_enabled(&self, account: AccountId, id: WebhookId) -> Result<(), Refusal> {
+        match self.find(account, id)?.enabled {
+            true => Ok(()),
+            false => Err(Refusal::new(Code::Conflict, "the webhook is disabled: enable it first")),
+        }
     }
+}
+
+fn unknown() -> Refusal {
+    Refusal::no_such("webhook")
+}
+
+/// Returns the events sorted, each once.
+fn in_order(mut events: Vec<EventType>) -> Result<Vec<EventType>, Refusal> {
+    events.sort_unstable();
+    events.dedup();
+    if events.is_empty() {
+        let allowed = values(&EventType::ALL.map(EventType::as_str));
+        return Err(Refusal::invalid_request("events", "events are unknown or empty", allowed));
+    }
+    Ok(events)
 }

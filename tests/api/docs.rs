@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
-use sightline::service::refusal::FAILURES;
+use sightline::model::refusal::FAILURES;
 
 use crate::support::server::{Answer, Server, Setup};
 

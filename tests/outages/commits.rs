@@ -189,7 +189,8 @@ fn an_unconfirmed_form_continues_when_it_is_sent_again() {
     let unconfirmed = send(&page);
     assert_eq!(unconfirmed.status, 503, "{unconfirmed}");
     assert!(
-        text(&unconfirmed).contains("The search may have started") && text(&unconfirmed).contains(NAME),
+        text(&unconfirmed).contains("Your request may have been carried out")
+            && text(&unconfirmed).contains(NAME),
         "{unconfirmed}"
     );
     // The token is masked anew in each page.

@@ -7,9 +7,9 @@ use sightline::model::account::BatchSize;
 use sightline::model::audit::Origin;
 use sightline::model::batch::{Batch, BatchStatus, Counts, NewBatch, RowRefusal};
 use sightline::model::event::EventType;
+use sightline::model::refusal::Code;
 use sightline::model::run::Status;
 use sightline::model::start::{Cause, NewRun, Refused, RowRef, Started};
-use sightline::model::watch::WatchError;
 
 use super::{Fixture, at, charge, completed, failed, search};
 
@@ -56,7 +56,7 @@ on_both! {
         f.refuse_confirmations();
         assert!(f.store.add_batch(&batch, &Origin::CLI).unwrap_err().is_unavailable());
         let refused = f.store.add_watch(&f.new_watch(), &Origin::CLI);
-        assert!(matches!(refused, Err(WatchError::Storage(error)) if error.is_unavailable()));
+        assert_eq!(refused.unwrap_err().code, Code::Unavailable);
         let run = NewRun { is_unconfirmed: true, owner: None, ..f.new_run() };
         assert!(f.store.start(&run, &charge(1, Some(100))).unwrap_err().is_unavailable());
         assert_eq!((f.summary(&run).status, f.used()), (Status::Running, 1));

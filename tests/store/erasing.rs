@@ -13,9 +13,9 @@ use sightline::base::ids::{AccountId, RunId};
 use sightline::model::account::{BATCH, BatchSize, Erased, Erasure};
 use sightline::model::audit::Origin;
 use sightline::model::drive::{Ending, Notification, Subscriber};
+use sightline::model::refusal::Refusal;
 use sightline::model::start::{Refused, Started};
-use sightline::model::watch::WatchError;
-use sightline::model::webhook::{SealedSecret, WebhookError};
+use sightline::model::webhook::SealedSecret;
 use sightline::modules::query::SearchType;
 use sightline::store::Store;
 
@@ -109,9 +109,9 @@ on_both! {
         assert!(!f.store.add_key(&another, &Origin::CLI).unwrap());
         assert!(!f.store.set_plan(f.account.id, "free", &Origin::CLI).unwrap());
         let watch = f.store.add_watch(&f.new_watch(), &Origin::CLI);
-        assert!(matches!(watch, Err(WatchError::UnknownAccount)));
+        assert_eq!(watch.unwrap_err(), Refusal::unknown_key());
         let webhook = f.store.add_webhook(&f.new_webhook(&[]), &SealedSecret([1; 60]), &Origin::CLI);
-        assert!(matches!(webhook, Err(WebhookError::UnknownAccount)));
+        assert_eq!(webhook.unwrap_err(), Refusal::unknown_key());
         assert!(f.store.take_over(&claim(f.me, false, 10)).unwrap().is_empty());
 
         // The live run goes first and alone, then a batch of the others; the state after each batch is visible.

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use sightline::account::rate_limit::{RateLimitError, RateLimiter, RateLimits};
+use sightline::account::rate_limit::{RateLimiter, RateLimits};
+use sightline::base::storage::StorageError;
 use sightline::model::quota::{Counted, Policy, Rate, Subject};
+use sightline::model::refusal::Code;
 use sightline::store::Store;
 
 use super::{Fixture, once_connected};
@@ -48,10 +50,12 @@ on_both! {
 
     fn a_refused_request_counts_nowhere_and_is_refused_again_without_the_database(f) {
         let limiter = RateLimiter::new(RateLimits { search: 3, stream: 1, read: 1 }, Arc::clone(&f.store));
-        let count = |policies: &[Policy]| once_connected(|| match limiter.count(f.account.id, policies) {
-            Ok(states) => Ok(states[0]),
-            Err(RateLimitError::UsedUp(state)) => Ok(state),
-            Err(RateLimitError::Storage(error)) => Err(error),
+        let count = |policies: &[Policy]| once_connected(|| {
+            let mut counted = Vec::new();
+            match limiter.count(f.account.id, policies, &mut counted) {
+                Err(refusal) if refusal.code != Code::RateLimited => Err(StorageError::unavailable(refusal.message.clone())),
+                _ => Ok(counted[0]),
+            }
         });
         let both = [Policy::Search, Policy::Stream];
         assert_eq!(count(&both).remaining, 2);

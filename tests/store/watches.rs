@@ -7,9 +7,10 @@ use sightline::base::ids::{RunId, WatchId, WebhookId};
 use sightline::model::account::BatchSize;
 use sightline::model::audit::Origin;
 use sightline::model::event::EventType;
+use sightline::model::refusal::Refusal;
 use sightline::model::start::{Cause, NewRun, Refused, Started, WatchStart};
 use sightline::model::watch::{
-    ChangeKind, Comparison, FoundChange, NewWatch, Watch, WatchError, WatchState, WatchUpdate,
+    ChangeKind, Comparison, FoundChange, NewWatch, Watch, WatchState, WatchUpdate,
 };
 
 use super::{Fixture, at, charge, completed, search};
@@ -212,6 +213,6 @@ on_both! {
         assert!(super::erasing::erase(&f.store, f.account.id).is_some());
         assert_eq!(f.rows("watches"), 0);
         let added = f.store.add_watch(&f.new_watch(), &Origin::CLI);
-        assert!(matches!(added, Err(WatchError::UnknownAccount)), "{added:?}");
+        assert_eq!(added.unwrap_err(), Refusal::unknown_key());
     }
 }

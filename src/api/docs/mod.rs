@@ -12,20 +12,17 @@ use std::sync::{Arc, LazyLock};
 
 use askama::Template;
 use log::error;
-use serde::Deserialize;
-use utoipa::IntoParams;
 
 use super::context::{Api, Call};
-use super::request;
-use crate::http::{Asset, Assets, Reply, Request, Response, StaticFile};
-use crate::manual::{self, Section, TOPICS, Topic};
-use crate::service::refusal::Refusal;
+use crate::http::{Asset, Assets, Reply, Response, StaticFile};
+use crate::manual::{self, TOPICS, Topic};
+use crate::model::refusal::Refusal;
 
 /// The part of the policy that all pages share: each page loads only what its own part allows, and no page
 /// may be framed.
 const BASE_POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 /// Allows our own styles and images.
-const LANDING_POLICY: &str = "form-action 'none'; style-src 'self'; img-src 'self'";
+const TEXT_POLICY: &str = "form-action 'none'; style-src 'self'; img-src 'self'";
 /// For Swagger UI, whose stylesheet contains its images. Browsers let it send requests to this server only.
 const SWAGGER_UI_POLICY: &str =
     "form-action 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'";
@@ -33,11 +30,7 @@ const SWAGGER_UI_POLICY: &str =
 /// bar.
 const REDOC_POLICY: &str = "form-action 'none'; script-src 'self'; img-src 'self' data:; connect-src 'self'; style-src 'self' \
     'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' 'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='";
-/// Allows our own styles and images, and search forms.
-const MANUAL_POLICY: &str = "form-action 'self'; style-src 'self'; img-src 'self'";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
-/// The most characters of a search that are used.
-const MOST_QUERY_CHARS: usize = 200;
 
 /// The icon of Sightline.
 static ICON: LazyLock<Asset> = LazyLock::new(|| Asset::plain("icon.svg", include_bytes!("assets/icon.svg")));
@@ -67,11 +60,11 @@ static FILES: LazyLock<HashMap<String, Document>> = LazyLock::new(|| {
     let text = |kind, text: &[u8]| (Arc::new(StaticFile::plain(kind, text)), None);
     let licenses = include_bytes!("assets/licenses.txt");
     let files = [
-        ("/", (html(&LandingPage { frame: frame(""), sandbox: false }), Some(LANDING_POLICY))),
-        ("/sandbox", (html(&LandingPage { frame: frame(""), sandbox: true }), Some(LANDING_POLICY))),
+        ("/", (html(&LandingPage { frame: frame(""), sandbox: false }), Some(TEXT_POLICY))),
+        ("/sandbox", (html(&LandingPage { frame: frame(""), sandbox: true }), Some(TEXT_POLICY))),
         ("/docs", (html(&SwaggerUiPage { frame: frame("docs") }), Some(SWAGGER_UI_POLICY))),
         ("/redoc", (html(&RedocPage { frame: frame("redoc") }), Some(REDOC_POLICY))),
-        ("/manual", (html(&IndexPage { frame: frame("manual") }), Some(MANUAL_POLICY))),
+        ("/manual", (html(&IndexPage { frame: frame("manual") }), Some(TEXT_POLICY))),
         ("/llms.txt", text(MARKDOWN, manual::index_for_programs().as_bytes())),
         ("/docs/licenses", text("text/plain; charset=utf-8", licenses)),
         // Browsers request it for text and JSON answers, since these cannot name an icon.
@@ -81,7 +74,7 @@ static FILES: LazyLock<HashMap<String, Document>> = LazyLock::new(|| {
         let page = html(&TopicPage { frame: Frame { root: "../", here: topic.name }, topic });
         let source = text(MARKDOWN, topic.markdown.as_bytes());
         let path = format!("/manual/{}", topic.name);
-        [(format!("{path}.md"), source), (path, (page, Some(MANUAL_POLICY)))]
+        [(format!("{path}.md"), source), (path, (page, Some(TEXT_POLICY)))]
     });
     files.map(|(path, file)| (path.to_owned(), file)).into_iter().chain(topics).collect()
 });
@@ -157,16 +150,6 @@ impl TopicPage {
     }
 }
 
-/// The sections that contain the words of a query.
-#[derive(Template)]
-#[template(path = "manual-search.html", config = "src/api/docs/askama.toml")]
-struct SearchPage<'a> {
-    frame: Frame,
-    query: &'a str,
-    /// Each with a part of its text.
-    found: Vec<(&'static Section, String)>,
-}
-
 /// Renders a page.
 fn html(page: &impl Template) -> Arc<StaticFile> {
     let html = page.render().unwrap_or_else(|failure| {
@@ -174,24 +157,6 @@ fn html(page: &impl Template) -> Arc<StaticFile> {
         String::new()
     });
     Arc::new(StaticFile::plain("text/html; charset=utf-8", html.into_bytes()))
-}
-
-/// Answers with a file. Browsers may store it but must revalidate it, since its address does not change with its content. A
-/// page gets a policy with the part `may`. With a slash at the end of the path its relative addresses would be wrong, so
-/// such a request is redirected.
-fn show(file: &Arc<StaticFile>, may: Option<&str>, request: &Request) -> Result<Reply, Refusal> {
-    let path = request.path.trim_end_matches('/');
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let answer = Response::of_file(file, request).with_header("Cache-Control", "no-cache");
-    Ok(Reply::Now(match may {
-        None => answer,
-        Some(_) if !path.is_empty() && request.path.ends_with('/') => {
-            Response::empty(308).with_header("Location", format!("../{name}"))
-        }
-        Some(may) => answer
-            .with_header("Content-Security-Policy", format!("{BASE_POLICY}; {may}"))
-            .with_header("Referrer-Policy", "no-referrer"),
-    }))
 }
 
 /// Gets the OpenAPI 3.1 document.
@@ -205,39 +170,31 @@ pub fn get_open_api(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     Ok(Reply::Now(response.with_header("Cache-Control", "public, max-age=300")))
 }
 
-/// `GET` for a path of [`FILES`].
+/// `GET` for a path of [`FILES`]. Browsers may store a file but must revalidate it, since its address does not change with
+/// its content. With a slash at the end of the path, the relative addresses of a page would be wrong, so such a request is
+/// redirected.
 ///
 /// # Errors
 /// Returns 404 for an unknown page of the manual.
 pub fn file(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let path = match call.request.path.trim_end_matches('/') {
+    let given = &call.request.path;
+    let path = match given.trim_end_matches('/') {
         "" if api.config.sandbox => "/sandbox",
         "" => "/",
         path => path,
     };
     let (file, may) = FILES.get(path).ok_or_else(|| Refusal::no_such("address"))?;
-    show(file, *may, call.request)
-}
-
-/// The query parameters of the manual's index.
-#[derive(Deserialize, IntoParams)]
-struct IndexParameters {
-    q: Option<String>,
-}
-
-/// `GET /manual`: the list of pages, or the sections that contain the words of `q`.
-///
-/// # Errors
-/// Returns 400 if `q` is sent twice.
-pub fn manual_index(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let IndexParameters { q } = request::query(call.request)?;
-    let query: String = q.unwrap_or_default().trim().chars().take(MOST_QUERY_CHARS).collect();
-    if query.is_empty() {
-        return file(api, call);
-    }
-    let frame = Frame { root: "", here: "manual" };
-    let page = SearchPage { frame, query: &query, found: manual::search(&query) };
-    show(&html(&page), Some(MANUAL_POLICY), call.request)
+    let answer = Response::of_file(file, call.request).with_header("Cache-Control", "no-cache");
+    Ok(Reply::Now(match may {
+        None => answer,
+        Some(_) if given.len() > 1 && given.ends_with('/') => {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            Response::empty(308).with_header("Location", format!("../{name}"))
+        }
+        Some(may) => answer
+            .with_header("Content-Security-Policy", format!("{BASE_POLICY}; {may}"))
+            .with_header("Referrer-Policy", "no-referrer"),
+    }))
 }
 
 /// `GET /docs/assets/{file}`. The file may be cached without limit, since its name contains a hash of its

@@ -17,11 +17,11 @@ use crate::api::results::PeopleList;
 use crate::base::text::visible;
 use crate::model::coverage::Coverage;
 use crate::model::diff::Diff;
+use crate::model::refusal::Refusal;
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::modules::outcome::Outcome;
 use crate::runs::leads::Lead;
 use crate::runs::record::RunRecord;
-use crate::service::refusal::Refusal;
 
 /// The most modules without a conclusion that an answer lists.
 const MOST_UNANSWERED: usize = 200;

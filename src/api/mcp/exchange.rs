@@ -13,8 +13,8 @@ use crate::api::context::Api;
 use crate::base::ids::RequestId;
 use crate::http::Request;
 use crate::model::audit::Origin;
+use crate::model::refusal::Refusal;
 use crate::model::run::{Progress, RunSummary};
-use crate::service::refusal::Refusal;
 
 /// The longest time between two looks at the client: whether it has cancelled, and whether it gets news.
 const STEP: Duration = Duration::from_millis(500);

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::api::request;
 use crate::http::Request;
-use crate::service::refusal::Refusal;
+use crate::model::refusal::Refusal;
 
 /// The newest revision without sessions.
 const STATELESS: &str = "2026-07-28";
@@ -105,7 +105,7 @@ impl RpcError {
 impl From<Refusal> for RpcError {
     /// Turns a failure of the service into an error of the protocol, for methods that are no tools.
     fn from(error: Refusal) -> Self {
-        Self::new(INTERNAL_ERROR, error.message())
+        Self::new(INTERNAL_ERROR, error.message.as_str())
     }
 }
 
@@ -117,7 +117,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Message, Answer> {
     let refused = |code, mistake: &str| RpcError::new(code, mistake).with_status(400);
     let object = request::object(text).map_err(|error| {
         let is_json = serde_json::from_slice::<IgnoredAny>(text).is_ok();
-        refused(if is_json { INVALID_REQUEST } else { PARSE_ERROR }, error.message()).answer(None)
+        refused(if is_json { INVALID_REQUEST } else { PARSE_ERROR }, error.message.as_str()).answer(None)
     })?;
     let id = object.get("id");
     let is_id =
@@ -132,7 +132,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Message, Answer> {
         Err(_) if id.is_some() && (object.get("result").is_some() || object.get("error").is_some()) => {
             Ok(Message { id: None, method: String::new(), params: Params::new() })
         }
-        Err(error) => Err(refused(INVALID_REQUEST, error.message()).answer(id)),
+        Err(error) => Err(refused(INVALID_REQUEST, error.message.as_str()).answer(id)),
     }
 }
 

@@ -10,8 +10,8 @@ use super::message::{
 use super::tools::{self, TOOLS, Tool};
 use crate::base::ids::RunId;
 use crate::model::page::{Cursor, ListFilter};
+use crate::model::refusal::Refusal;
 use crate::model::run::RunSummary;
-use crate::service::refusal::Refusal;
 
 /// The time for which lists that change only with a release are fresh, in milliseconds.
 const FRESH_MS: u64 = 3_600_000;

@@ -36,7 +36,7 @@ use super::request::require_json;
 use crate::account::service::Caller;
 use crate::base::address::is_loopback;
 use crate::http::{Reply, Request, Response};
-use crate::service::refusal::Refusal;
+use crate::model::refusal::Refusal;
 use exchange::Exchange;
 use message::{Answer, INVALID_REQUEST, RpcError};
 

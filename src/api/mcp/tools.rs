@@ -16,11 +16,10 @@ use crate::api::capabilities::Credits;
 use crate::api::decode::{self, SearchBody, SearchRequest};
 use crate::api::openapi::schemas::{Schemas, named, tidied, without_null};
 use crate::api::{modules, request, results};
-use crate::base::ids::RunId;
+use crate::model::refusal::{Refusal, values};
 use crate::model::run::RunSummary;
 use crate::modules::query::SearchType;
 use crate::runs::record::RunRecord;
-use crate::service::refusal::{Refusal, values};
 
 /// A tool.
 pub(super) struct Tool {
@@ -188,7 +187,7 @@ fn search(exchange: &Exchange, client: &mut Client<'_>, options: &SearchOptions)
     let body = SearchBody::read(exchange.arguments())?;
     let (services, caller) = (&exchange.api.services, &exchange.caller);
     services.check(caller, &body.query, &body.search, key.is_some())?;
-    let idempotency = key.map(|key| services.idempotency(key, body.fingerprint()));
+    let idempotency = services.idempotency(key, body.meaning());
     let found = services.start(caller, body.search, idempotency, exchange.origin())?;
     exchange.read(client, found, options.wait.unwrap_or(true), Part::default())
 }
@@ -316,9 +315,7 @@ fn get_credits(exchange: &Exchange, _: &mut Client<'_>, _: &NoArguments) -> Answ
 
 impl Exchange {
     fn find(&self, run_id: &str) -> Result<RunSummary, Refusal> {
-        let id: RunId = run_id.parse().map_err(|_| Refusal::no_such("run"))?;
-        let found = self.api.runs.find(id, self.caller.account.id)?;
-        found.ok_or_else(|| Refusal::no_such("run"))
+        self.api.find_run(&self.caller, run_id.parse().map_err(|_| Refusal::no_such("run"))?)
     }
 
     fn record(&self, run_id: &str) -> Result<RunRecord, Refusal> {
@@ -345,6 +342,8 @@ fn schema_of<T: ToSchema>() -> Value {
     let all = tidied(all);
     let mut schema = all.get(T::name().as_ref()).cloned().unwrap_or_default();
     inline(&mut schema, &all);
+    // Also where it is made of parts.
+    schema["type"] = "object".into();
     schema
 }
 
@@ -370,21 +369,6 @@ fn inline(value: &mut Value, all: &Map<String, Value>) {
                 members.extend(own);
             }
             members.values_mut().for_each(|member| inline(member, all));
-            // The parts of a flattened type become one object.
-            let parts = members.shift_remove("allOf");
-            for part in parts.as_ref().and_then(Value::as_array).into_iter().flatten() {
-                members.insert("type".to_owned(), "object".into());
-                let own = ["properties", "required"]
-                    .into_iter()
-                    .filter_map(|name| Some((name, part.get(name)?.clone())));
-                for (name, own) in own {
-                    match (members.entry(name).or_insert(Value::Null), own) {
-                        (Value::Object(all), Value::Object(own)) => all.extend(own),
-                        (Value::Array(all), Value::Array(own)) => all.extend(own),
-                        (all, own) => *all = own,
-                    }
-                }
-            }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| inline(item, all)),
         _ => {}

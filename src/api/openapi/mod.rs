@@ -13,7 +13,7 @@
 //!    of an `Option` that is always sent says what null means, after a semicolon (`; null if …`). One that is left out has
 //!    `skip_serializing_if`, and its text begins with `Present only`. The schema follows from these words.
 //! 3. Name the headers that it reads and sends, with any type. `template.json` describes them.
-//! 4. The statuses of its own errors are responses without a description. Added are 304 where `If-None-Match` is read, 415 for
+//! 4. A response is described by the text of its schema, unless it has one of its own. The statuses of its own errors are responses without a description. Added are 304 where `If-None-Match` is read, 415 for
 //!    a body, 422 for an `Idempotency-Key`, 404 for ids in the path, those of its access (401, 403, 429) and those of the
 //!    server (400, 408, 413, …). [`FAILURES`] describes all.
 
@@ -25,9 +25,9 @@ use serde_json::{Map, Value, json};
 
 use super::routes::{self, Access, Route};
 use crate::model::quota::Policy;
+use crate::model::refusal::{Code, FAILURES};
 use crate::report::Format;
 use crate::runs::batches::draft::InvalidRow;
-use crate::service::refusal::{Code, FAILURES};
 use schemas::{Schemas, describe_events, named, one_line, tidied, tidy, to_json, without_null};
 
 /// The statuses of errors that every operation may answer, and those of every operation that needs a key.
@@ -54,13 +54,13 @@ pub fn document(base_url: &str) -> Value {
     info["contact"]["url"] = base_url.into();
     document["servers"] = json!([{"url": base_url, "description": "This service"}]);
     document["paths"] = json!({});
+    let schemas = all_schemas(document["components"]["schemas"].take());
     for route in routes::operations() {
         let path = &mut document["paths"][route.path];
         path["description"] = format!("Supports {}.", routes::allow(route.path)).into();
-        path[route.method.to_lowercase()] = operation(route);
+        path[route.method.to_lowercase()] = operation(route, &schemas);
     }
-    let written = document["components"]["schemas"].take();
-    document["components"]["schemas"] = all_schemas(written).into();
+    document["components"]["schemas"] = schemas.into();
     // No operation answers 405.
     let statuses: BTreeSet<u16> =
         FAILURES.iter().map(|failure| failure.0).filter(|status| *status != 405).collect();
@@ -102,7 +102,7 @@ fn tag(path: &str) -> &'static str {
 }
 
 /// Returns the operation of the handler's attribute, with the parts that all operations share.
-fn operation(route: &Route) -> Value {
+fn operation(route: &Route, schemas: &Map<String, Value>) -> Value {
     let described = to_json(route.endpoint.described.map(|(operation, _)| operation()));
     let text = |name: &str| one_line(described[name].as_str().unwrap_or_default());
     let (is_keyed, mut description) = (route.endpoint.access != Access::Public, text("description"));
@@ -116,7 +116,7 @@ fn operation(route: &Route) -> Value {
         "description": description,
         "operationId": camel_case(&text("operationId")),
         "parameters": parameters(route, &described),
-        "responses": responses(route, &described),
+        "responses": responses(route, &described, schemas),
         "security": if is_keyed { json!([{"bearer": []}, {"header": []}]) } else { json!([]) },
     });
     if let Some(body) = described.get("requestBody") {
@@ -170,8 +170,9 @@ fn id(name: &str) -> Value {
     json!({"name": name, "in": "path", "required": true, "description": text, "schema": schema})
 }
 
-/// Returns the responses of an operation: its own, with the headers of every answer, and references to those of errors.
-fn responses(route: &Route, described: &Value) -> Map<String, Value> {
+/// Returns the responses of an operation: its own, with the headers of every answer, and references to those of errors. One
+/// without a description has that of its schema.
+fn responses(route: &Route, described: &Value, schemas: &Map<String, Value>) -> Map<String, Value> {
     let is_keyed = route.endpoint.access != Access::Public;
     let reads = |header: &str| {
         described["parameters"].as_array().is_some_and(|all| all.iter().any(|one| one["name"] == header))
@@ -196,6 +197,11 @@ fn responses(route: &Route, described: &Value) -> Map<String, Value> {
         }
         let mut response = described["responses"][&status].clone();
         tidy(&mut response);
+        if response["description"] == "" {
+            let reference = response["content"]["application/json"]["schema"]["$ref"].as_str();
+            let schema = reference.and_then(|reference| schemas.get(reference.rsplit('/').next()?));
+            response["description"] = schema.map(|schema| schema["description"].clone()).unwrap_or_default();
+        }
         let names = response["headers"].as_object().cloned().unwrap_or_default();
         response["headers"] =
             headers(names.keys().map(String::as_str).chain(SHARED).chain(counted.iter().copied()));

@@ -28,6 +28,7 @@ use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::batch::{Batch, BatchRow, NewBatch, NextRow, RowRefusal};
 use crate::model::credits::Charge;
+use crate::model::page::cut;
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency, Refused, Started};
 use crate::modules::outcome::Outcome;
@@ -129,7 +130,7 @@ impl Runs {
         Ok((if let Started::Repeated(RunId(earlier)) = added { BatchId(earlier) } else { id }, added))
     }
 
-    /// Returns at most `limit` batches of an account that are older than `before`, the newest first. Returns whether
+    /// Returns at most `limit` batches of an account that are older than `before`, the newest first. Returns the last one if
     /// there are older ones, too.
     ///
     /// # Errors
@@ -139,18 +140,17 @@ impl Runs {
         account: AccountId,
         before: Option<BatchId>,
         limit: usize,
-    ) -> Result<(Vec<Batch>, bool), StorageError> {
+    ) -> Result<(Vec<Batch>, Option<BatchId>), StorageError> {
         let store = &self.store;
         let place = match before.map(|id| store.batch(account, id)).transpose()? {
             None => None,
             Some(Some(batch)) => Some((batch.created_at, batch.id)),
             // There are none before one that is gone.
-            Some(None) => return Ok((Vec::new(), false)),
+            Some(None) => return Ok((Vec::new(), None)),
         };
         let mut batches = store.batches(account, place, limit.saturating_add(1))?;
-        let has_more = batches.len() > limit;
-        batches.truncate(limit);
-        Ok((batches, has_more))
+        let next = cut(&mut batches, limit).map(|last| last.id);
+        Ok((batches, next))
     }
 
     /// Returns the outcomes by platform of at most `limit` searches of a batch with positions above `after`.

@@ -10,6 +10,7 @@ use encoding_rs::{Encoding, UTF_8};
 
 use super::draft::{Draft, InvalidRow};
 use crate::model::batch::MAX_SEARCHES;
+use crate::model::refusal::Refusal;
 use crate::model::search::Search;
 use crate::modules::query::{Query, SearchType};
 
@@ -17,29 +18,18 @@ use crate::modules::query::{Query, SearchType};
 const ALLOWED: &str =
     "a header with the columns type and query, or one column of queries and their type beside it";
 
-/// The error for a file that holds no list of searches.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}; allowed: {allowed}")]
-pub struct TableError {
-    /// The mistake. It never repeats what the caller sent.
-    pub message: String,
-    /// What is allowed.
-    pub allowed: String,
+/// Returns the refusal of a list of searches. The message never repeats what the caller sent.
+fn refused(message: &str, allowed: &str) -> Refusal {
+    Refusal::invalid_request("searches", message, allowed)
 }
 
-impl TableError {
-    fn new(message: impl Into<String>, allowed: impl Into<String>) -> Self {
-        Self { message: message.into(), allowed: allowed.into() }
-    }
-
-    /// Returns the error for a list with that many searches.
-    pub fn number(searches: usize) -> Self {
-        let message = match searches {
-            0 => "there is no search".to_owned(),
-            more => format!("there are {more} searches"),
-        };
-        Self::new(message, format!("1 to {MAX_SEARCHES} searches"))
-    }
+/// Returns the refusal of a list with that many searches.
+pub fn wrong_number(searches: usize) -> Refusal {
+    let message = match searches {
+        0 => "there is no search".to_owned(),
+        more => format!("there are {more} searches"),
+    };
+    refused(&message, &format!("1 to {MAX_SEARCHES} searches"))
 }
 
 /// Reads a file of searches. `default_type` returns the type of a query that has none. Empty lines are left out. A first
@@ -51,9 +41,9 @@ impl TableError {
 pub fn read(
     bytes: &[u8],
     mut default_type: impl FnMut(&str) -> Option<SearchType>,
-) -> Result<Draft, TableError> {
+) -> Result<Draft, Refusal> {
     let text = decoded(bytes).ok_or_else(|| {
-        TableError::new("the file is not text in UTF-8", "CSV in UTF-8, or in UTF-16 with a byte order mark")
+        refused("the file is not text in UTF-8", "CSV in UTF-8, or in UTF-16 with a byte order mark")
     })?;
     // The reader counts only this line end.
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
@@ -65,16 +55,16 @@ pub fn read(
         .delimiter(delimiter(&text))
         .from_reader(text.as_bytes());
     let records = reader.records().collect::<Result<Vec<StringRecord>, _>>();
-    let records = records.map_err(|_| TableError::new("the file is not CSV", ALLOWED))?;
+    let records = records.map_err(|_| refused("the file is not CSV", ALLOWED))?;
     let mut records: Vec<&StringRecord> =
         records.iter().filter(|record| record.iter().any(|cell| !cell.is_empty())).collect();
-    let first = records.first().ok_or_else(|| TableError::number(0))?;
+    let first = records.first().ok_or_else(|| wrong_number(0))?;
     let columns = Columns::of(first, records.get(1).copied())?;
     if columns.has_header {
         records.remove(0);
     }
     if records.is_empty() || records.len() > MAX_SEARCHES {
-        return Err(TableError::number(records.len()));
+        return Err(wrong_number(records.len()));
     }
     let mut draft = Draft::default();
     for (row, record) in (1..).zip(records) {
@@ -128,14 +118,14 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(first: &StringRecord, second: Option<&StringRecord>) -> Result<Self, TableError> {
+    fn of(first: &StringRecord, second: Option<&StringRecord>) -> Result<Self, Refusal> {
         let place = |name: &str| first.iter().position(|cell| cell.eq_ignore_ascii_case(name));
         if let Some(query) = place("query") {
             return Ok(Self { has_header: true, search_type: place("type"), query, named: None });
         }
         // A trailing delimiter is no column.
         if first.iter().skip(1).any(|cell| !cell.is_empty()) {
-            return Err(TableError::new("the first line names no column query", ALLOWED));
+            return Err(refused("the first line names no column query", ALLOWED));
         }
         // The name of a type above a query of that type is a header, as in an exported column `email`.
         let is_query = |named: &SearchType| {

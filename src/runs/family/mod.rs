@@ -12,6 +12,7 @@ pub mod plan;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use serde_json::json;
 use uuid::Uuid;
 
 use super::leads::links::{RunLinks, Subjects};
@@ -25,6 +26,7 @@ use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::family::{FamilyTree, StoredFamily};
 use crate::model::follow::{LeadReason, MAX_SEARCHES, Membership, NewMember};
+use crate::model::refusal::{Code, Refusal};
 use crate::model::run::{RunSummary, count};
 use crate::modules::catalog::Choice;
 use crate::modules::definition::ResultType;
@@ -72,17 +74,6 @@ impl Family {
     fn asked(&self) -> &RunSummary {
         &self.members[self.place].summary
     }
-}
-
-/// The result of a request to follow a lead.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FollowResult {
-    /// A run was started, or was started before, for the lead.
-    Run(RunId),
-    /// The run has no such lead.
-    NoSuchLead,
-    /// The lead cannot be followed. Contains the reason, or `None` if the search has found it already.
-    NotFollowable(Option<LeadReason>),
 }
 
 impl Runs {
@@ -205,40 +196,46 @@ impl Runs {
     /// deleted.
     ///
     /// # Errors
-    /// Returns why the run was not started.
+    /// Returns why no run was started.
     pub fn follow_lead(
         self: &Arc<Self>,
         family: &Family,
         lead_id: Uuid,
         charge: &Charge,
         origin: Origin,
-    ) -> Result<FollowResult, StartError> {
+    ) -> Result<RunId, Refusal> {
         let leads = self.leads(family);
-        let Some(lead) = leads.all.iter().find(|lead| lead.lead_id == lead_id) else {
-            return Ok(FollowResult::NoSuchLead);
-        };
+        let lead = leads.all.iter().find(|lead| lead.lead_id == lead_id);
+        let lead = lead.ok_or_else(|| Refusal::no_such("lead"))?;
         if let (LeadStatus::Followed, Some(run)) = (lead.status, lead.run_id) {
-            return Ok(FollowResult::Run(run));
+            return Ok(run);
         }
         if lead.result_id.is_some() {
-            return Ok(FollowResult::NotFollowable(None));
+            return Err(Refusal::new(Code::Conflict, "the search has found this lead already"));
         }
         let parent = family.asked();
         let rules = Rules::on_request(self, parent);
         let is_of_this_web = parent.simulated == self.config.simulated;
-        let (query, module) = match rules.judge(lead) {
-            Ok(judged) if is_of_this_web => judged,
-            Ok(_) => return Ok(FollowResult::NotFollowable(Some(LeadReason::Unsupported))),
-            Err(reason) => return Ok(FollowResult::NotFollowable(Some(reason))),
+        let judged = rules.judge(lead);
+        let (query, module) = match judged.and_then(|it| is_of_this_web.then_some(it).ok_or(LeadReason::Unsupported)) {
+            Ok(judged) => judged,
+            Err(LeadReason::Suppressed) => return Err(Refusal::suppressed()),
+            Err(reason) => {
+                let reason = json!(reason);
+                let why = format!("this lead cannot be followed: {}", reason.as_str().unwrap_or_default());
+                return Err(Refusal::new(Code::Conflict, why));
+            }
         };
         let place = Membership { root: family.root(), parent: parent.id, depth: lead.level() };
         let (class, max_searches) = (lead.class, MAX_SEARCHES);
         let member = NewMember { place, lead: lead_id, class, max_searches, is_on_request: true };
         let modules = module.map(|module| module.id().to_string()).into_iter().collect();
         let choice = Choice { modules, ..rules.order.choice.clone() };
-        match start(self, parent, NextSearch { member, query, choice }, origin, *charge)? {
-            StartResult::Started(run) => Ok(FollowResult::Run(run.id)),
-            StartResult::Repeated(earlier) => Ok(FollowResult::Run(earlier)),
+        match start(self, parent, NextSearch { member, query, choice }, origin, *charge) {
+            Ok(StartResult::Started(run)) => Ok(run.id),
+            Ok(StartResult::Repeated(earlier)) => Ok(earlier),
+            Err(StartError::Refused(refused)) => Err(refused.of_charge(*charge)),
+            Err(error) => Err(error.into()),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::base::ids::RunId;
 use crate::model::health::{Cause, FailedControl, Opening};
 use crate::model::tally::Tally;
 use crate::modules::module::Module;
-use crate::modules::outcome::{Evidence, Outcome, Report};
+use crate::modules::outcome::{ControlCheck, ControlVerdict, Evidence, Outcome, Report};
 use crate::modules::probe::{Answered, Contact};
 use crate::modules::reason::Reason;
 use crate::modules::terms::{Denial, ModuleTrial};

@@ -31,7 +31,7 @@ use crate::base::ids::{
 use crate::base::storage::StorageError;
 use crate::model::{
     account::*, audit::*, batch::*, credits::*, drive::*, event::*, family::*, follow::*, notes::*, page::*,
-    quota::*, run::*, search::*, sign_in::*, start::*, watch::*, webhook::*,
+    quota::*, refusal::*, run::*, search::*, sign_in::*, start::*, watch::*, webhook::*,
 };
 use crate::modules::query::SearchType;
 use crate::store::database::Store;

@@ -61,7 +61,7 @@ const ADD_CHANGE: &str = "INSERT INTO watch_changes (id, watch, kind, run_before
 impl Store {
     /// Adds a watch, whose first run is due at once, and an audit entry. Returns the watch of the first request if the
     /// idempotency key is known.
-    pub fn add_watch(&self, new: &NewWatch, by: &Origin) -> Result<Watch, WatchError> {
+    pub fn add_watch(&self, new: &NewWatch, by: &Origin) -> Result<Watch, Refusal> {
         let (id, may_be_undone) = (new.id.value(), new.idempotency.is_none());
         let create =
             New { operation: "add_watch", confirm: "{confirm watches}", id, may_be_undone, is_driven: false };
@@ -98,21 +98,18 @@ impl Store {
         id: WatchId,
         update: &WatchUpdate,
         by: &Origin,
-    ) -> Result<Watch, WatchError> {
+    ) -> Result<Watch, Refusal> {
         self.write("change_watch", |tx| {
             let locked = tx.first::<(Watch, Timestamp)>(LOCK, values![id, account])?;
-            let Some((watch, now)) = locked else { return Ok(Err(WatchError::UnknownWatch)) };
+            let Some((watch, now)) = locked else { return Ok(Err(Refusal::no_such("watch"))) };
             let webhook = update.webhook.unwrap_or(watch.webhook);
             if update.webhook.is_some() && !is_known(tx, account, webhook)? {
-                return Ok(Err(WatchError::UnknownWebhook));
+                return Ok(Err(unknown_webhook()));
             }
             let every = update.every.unwrap_or(watch.every);
             let is_postponed = every != watch.every && watch.next_at > now;
-            let next_at = match is_postponed {
-                _ if update.is_due => watch.next_at.min(now),
-                true => every.next_after(id, watch.created_at, now),
-                false => watch.next_at,
-            };
+            let next_at =
+                if is_postponed { every.next_after(id, watch.created_at, now) } else { watch.next_at };
             let notify_on = encode(update.notify_on.as_ref().unwrap_or(&watch.notify_on))?;
             let paused = match update.state {
                 None => watch.paused,
@@ -126,7 +123,6 @@ impl Store {
                 ("notify_on", update.notify_on.is_some()),
                 ("webhook_id", update.webhook.is_some()),
                 ("state", update.state.is_some()),
-                ("next_run_at", update.is_due),
             ]);
             tx.note(&event, by)?;
             watch.ok_or_else(no_watch).map(Ok)
@@ -229,25 +225,27 @@ impl Store {
     }
 }
 
-fn add(tx: &mut Tx, new: &NewWatch, by: &Origin) -> Result<Result<Watch, WatchError>> {
+fn add(tx: &mut Tx, new: &NewWatch, by: &Origin) -> Result<Result<Watch, Refusal>> {
     // So that two are not added at once.
     if !lock(tx, new.account)? {
-        return Ok(Err(WatchError::UnknownAccount));
+        return Ok(Err(Refusal::unknown_key()));
     }
     // Before the other checks, which the watch of the first request may have changed. A key belongs to one run,
     // one batch or one watch.
     if let Some(idempotency) = &new.idempotency
         && let Some(known) = note_request(tx, new.account, RunId(new.id.0), idempotency)?
     {
-        let Started::Repeated(RunId(id)) = known else { return Ok(Err(WatchError::Mismatch)) };
+        let Started::Repeated(RunId(id)) = known else { return Ok(Err(Refusal::idempotency_mismatch())) };
         let watch = tx.first(WATCH, values![id, new.account])?;
-        return Ok(watch.ok_or(WatchError::UnknownWatch));
+        return Ok(watch.ok_or_else(|| Refusal::no_such("watch")));
     }
     if !is_known(tx, new.account, new.webhook)? {
-        return Ok(Err(WatchError::UnknownWebhook));
+        return Ok(Err(unknown_webhook()));
     }
     if tx.first::<usize>(COUNT, values![new.account])? >= Some(MOST_WATCHES) {
-        return Ok(Err(WatchError::TooMany));
+        let message =
+            format!("an account has at most {MOST_WATCHES} watches: delete one that is no longer used");
+        return Ok(Err(Refusal::new(Code::Conflict, message)));
     }
     let NewWatch { id, account, search, simulated, every, notify_on, webhook, idempotency } = new.clone();
     let Search { search_type, query, premium, choice, options, .. } = search;
@@ -271,6 +269,10 @@ fn is_known(tx: &mut Tx, account: AccountId, webhook: Option<WebhookId>) -> Resu
 /// Returns whether the next run of a watch is the one of that moment, and may be started.
 fn is_next(watch: &Watch, due_at: Timestamp) -> bool {
     watch.paused.is_none() && !watch.is_open && watch.next_at == due_at
+}
+
+fn unknown_webhook() -> Refusal {
+    Refusal::invalid_request("webhook_id", "unknown webhook", "the id of a webhook of this account")
 }
 
 fn no_watch() -> StorageError {

@@ -85,19 +85,17 @@ const REMOVE: &str = "DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM
 
 impl Store {
     /// Adds a webhook with its secret, and an audit entry.
-    pub fn add_webhook(
-        &self,
-        webhook: &Webhook,
-        secret: &SealedSecret,
-        by: &Origin,
-    ) -> Result<(), WebhookError> {
+    pub fn add_webhook(&self, webhook: &Webhook, secret: &SealedSecret, by: &Origin) -> Result<(), Refusal> {
         self.write("add_webhook", |tx| {
             // So that two are not added at once.
             if !lock(tx, webhook.account)? {
-                return Ok(Err(WebhookError::UnknownAccount));
+                return Ok(Err(Refusal::unknown_key()));
             }
             if tx.first::<usize>(COUNT, values![webhook.account])? >= Some(MOST_WEBHOOKS) {
-                return Ok(Err(WebhookError::TooMany));
+                let message = format!(
+                    "an account has at most {MOST_WEBHOOKS} webhooks: delete one that is no longer used"
+                );
+                return Ok(Err(Refusal::new(Code::Conflict, message)));
             }
             let Webhook { id, account, url, events, created_at, .. } = webhook;
             let events = encode(events)?;

@@ -44,7 +44,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     render(&Page {
         balance: web.accounts.balance(&owner)?,
         periods: periods(owner.account.anchor, web.clock.now(), &uses),
-        sessions: web.parts.sign_ins.sessions(owner.account.id)?,
+        sessions: web.sign_ins.sessions(owner.account.id)?,
         this_session: visit.session()?.id,
         owner,
         frame: visit.frame,
@@ -64,7 +64,7 @@ pub(in crate::web) fn change_password(web: &Arc<Web>, visit: Visit) -> Answer {
         return visit.refuse(error, |visit| page(web, visit));
     }
     let (old, new) = (Password::new(form.get("old")), Password::new(form.get("password")));
-    match web.parts.sign_ins.change_password(account, &old, &new, &visit.client()) {
+    match web.sign_ins.change_password(account, &old, &new, &visit.client()) {
         Ok(opened) => {
             let notice = Notice::PasswordChanged.number();
             let cookies = [(Cookie::Notice, &*notice), (Cookie::Session, opened.token.expose())];
@@ -80,7 +80,7 @@ pub(in crate::web) fn change_password(web: &Arc<Web>, visit: Visit) -> Answer {
 /// Returns 404 for a session that has ended or belongs to another account, 503 if the store is unavailable.
 pub(in crate::web) fn end_session(web: &Arc<Web>, visit: Visit) -> Answer {
     let ((account, origin), id) = (visit.actor()?, visit.id("id")?);
-    web.parts.sign_ins.end(account, id, &origin)?;
+    web.sign_ins.end(account, id, &origin)?;
     if id == visit.session()?.id {
         return sign_out(web, Notice::SignedOut);
     }
@@ -117,17 +117,16 @@ pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Answer {
 /// many wrong passwords.
 pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Answer {
     let (account, (id, origin)) = (&visit.caller()?.account, visit.actor()?);
-    let checked =
-        match visit.form.get("sure") {
-            "" => Err(WebError::field("delete", "Confirm that you are sure.")),
-            _ => web.parts.sign_ins.confirm(account, &Password::new(visit.form.get("password"))).map_err(
-                |error| match error {
-                    SignInError::Wrong => WebError::field("delete", "The password is wrong."),
-                    SignInError::TooMany(_) => WebError::from(error).at(Shown::Field("delete")),
-                    error => error.into(),
-                },
-            ),
-        };
+    let checked = match visit.form.get("sure") {
+        "" => Err(WebError::field("delete", "Confirm that you are sure.")),
+        _ => web.sign_ins.confirm(account, &Password::new(visit.form.get("password"))).map_err(|error| {
+            match error {
+                SignInError::Wrong => WebError::field("delete", "The password is wrong."),
+                SignInError::TooMany(_) => WebError::from(error).at(Shown::Field("delete")),
+                error => error.into(),
+            }
+        }),
+    };
     if let Err(error) = checked {
         return visit.refuse(error, |visit| page(web, visit));
     }

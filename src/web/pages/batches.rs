@@ -9,16 +9,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 
 use crate::base::ids::BatchId;
-use crate::http::{Reply, Response};
 use crate::model::batch::{Batch, BatchRow, BatchStatus, Counts, RowRefusal, RowState, batch_name};
 use crate::model::credits::Balance;
+use crate::model::page::cut;
 use crate::modules::query::SearchType;
 use crate::report::Format;
-use crate::report::batch::{file_name, write_batch};
 use crate::report::html::titled;
 use crate::runs::batches::draft::Draft;
 use crate::runs::batches::{BatchMatrix, table};
-use crate::service::refusal::Code;
 use crate::web::error::Shown;
 use crate::web::form::new_once;
 use crate::web::show::lasted;
@@ -94,11 +92,11 @@ pub(in crate::web) fn list(web: &Arc<Web>, mut visit: Visit) -> Answer {
 
 fn show_list(web: &Web, visit: Visit) -> Answer {
     let before: Option<BatchId> = visit.form.get("before").parse().ok();
-    let (batches, has_more) = web.runs.batches(visit.caller()?.account.id, before, BATCHES)?;
+    let (batches, older) = web.runs.batches(visit.caller()?.account.id, before, BATCHES)?;
     render(&ListPage {
         frame: visit.frame,
         form: visit.form,
-        older: batches.last().filter(|_| has_more).map(|batch| batch.id),
+        older,
         is_later_page: before.is_some(),
         batches,
     })
@@ -127,25 +125,15 @@ pub(in crate::web) fn create(web: &Arc<Web>, mut visit: Visit) -> Answer {
     let (_, origin) = visit.actor()?;
     match web.create_batch(visit.caller()?, name, &draft, Some(key), &origin) {
         Ok(id) => web.redirect(&format!("/app/batches/{id}")),
-        Err(refusal) if refusal.code() == Code::IdempotencyMismatch => {
-            let text = "This form has started another batch already. Press Start to start this one too.";
-            let error = WebError::new(409, "Not started yet.", text).at(Shown::NewForm);
-            visit.refuse(error, |visit| show_check(web, visit, draft, checked))
-        }
         Err(refusal) => visit.refuse(refusal.into(), |visit| show_check(web, visit, draft, checked)),
     }
 }
 
 /// Reads the name and the searches of a form. The draft may contain invalid searches.
 fn read(form: &Form) -> Result<(Option<String>, Draft), WebError> {
-    let name = batch_name(form.get("name"))
-        .map_err(|allowed| WebError::field("name", format!("Allowed: {allowed}.")))?;
+    let name = batch_name(form.get("name"))?;
     let draft = table::read(form.get("list").as_bytes(), |_| SearchType::from_name(form.get("type")));
-    let draft = draft.map_err(|error| {
-        let text = format!("{}. Allowed: {}.", sentence(&error.message), error.allowed);
-        WebError::field("list", text)
-    })?;
-    Ok((name, draft))
+    Ok((name, draft.map_err(|refusal| WebError::from(refusal).at(Shown::Field("list")))?))
 }
 
 fn show_check(web: &Web, visit: Visit, draft: Draft, checked: String) -> Answer {
@@ -161,9 +149,7 @@ fn show_check(web: &Web, visit: Visit, draft: Draft, checked: String) -> Answer 
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let (batch, after) = (find(web, &visit)?, after(&visit));
     let mut rows = web.store.batch_rows(batch.id, after, SEARCHES + 1)?;
-    let has_more = rows.len() > SEARCHES;
-    rows.truncate(SEARCHES);
-    let next = rows.last().filter(|_| has_more).map(|row| row.position);
+    let next = cut(&mut rows, SEARCHES).map(|last| last.position);
     render(&Page { frame: visit.frame, batch, rows, after, next, now: web.clock.now() })
 }
 
@@ -236,19 +222,8 @@ pub(in crate::web) fn matrix(web: &Arc<Web>, visit: Visit) -> Answer {
 /// # Errors
 /// Returns 400 for an unknown format, 404 for an unknown batch, 503 if the store is unavailable.
 pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Answer {
-    let format = Format::among(Format::OF_BATCHES, visit.form.get("format"));
-    let format =
-        format.ok_or_else(|| WebError::invalid("A batch can be exported as json, ndjson or csv."))?;
-    let batch = find(web, &visit)?;
-    let name = file_name(&batch, "batch", format.as_str());
-    let head = Response::empty(200)
-        .with_header("Content-Type", format.media_type())
-        .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""));
-    let web = Arc::clone(web);
-    Ok(Reply::file(head, move |out| {
-        let written = write_batch(&web.store, &web.runs, &batch, format, out);
-        written.inspect_err(|error| error.log("a batch", &visit.request_id)).is_ok()
-    }))
+    let format = Format::among(Format::OF_BATCHES, Some(visit.form.get("format")))?;
+    Ok(web.batch_file(find(web, &visit)?, format, &visit.request_id))
 }
 
 fn shown_name(batch: &Batch) -> &str {
@@ -256,13 +231,8 @@ fn shown_name(batch: &Batch) -> &str {
 }
 
 /// Returns the batch of the address.
-///
-/// # Errors
-/// Returns 404 for a malformed, unknown or removed id and for a batch of another account, always with the same text.
-/// Returns 503 if the store is unavailable.
 fn find(web: &Web, visit: &Visit) -> Result<Batch, WebError> {
-    let (account, id) = (visit.caller()?.account.id, visit.id("batch_id")?);
-    web.store.batch(account, id)?.ok_or_else(WebError::no_such_page)
+    Ok(web.find_batch(visit.caller()?, visit.id("batch_id")?)?)
 }
 
 /// Returns the place after which the rows of a page begin. An invalid one is ignored.

@@ -55,7 +55,7 @@ fn read(address: &Form) -> (Form, ListFilter) {
     let filter = ListFilter {
         search_type: SearchType::from_name(address.get("type")),
         status: Status::from_name(address.get("status")),
-        tag: tag(address.get("tag").trim()).ok(),
+        tag: tag("tag", address.get("tag").trim()).ok(),
         before,
         text: Some(text).filter(|text| !text.is_empty()),
         ..ListFilter::default()

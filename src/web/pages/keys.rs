@@ -42,8 +42,8 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
         plan: caller.plan.clone(),
         plans_with_api: plans_with_api(web),
         keys,
-        made: visit.made(PREFIX).filter(|made| ApiKey::parse(made).is_ok()),
-        base_url: &web.config.base_url,
+        made: visit.made(PREFIX).filter(|made| ApiKey::parse(made).is_some()),
+        base_url: &web.base_url,
         form: visit.form,
         frame: visit.frame,
     })

@@ -7,7 +7,6 @@ use askama::Template;
 
 use super::operator::Pages;
 use crate::account::plan::Plan;
-use crate::account::service::AccountError;
 use crate::account::sign_in::token::Token;
 use crate::model::account::{Account, Role};
 use crate::web::cookies::{Cookie, Notice};
@@ -41,7 +40,7 @@ struct Page<'a> {
 pub(in crate::web) fn page(web: &Arc<Web>, mut visit: Visit) -> Answer {
     visit.frame.here = PAGE;
     let token = visit.made(LINK).and_then(|made| Token::parse(made.strip_prefix(LINK)?));
-    let link = token.map(|token| format!("{}/app/set-up/{}", web.config.base_url, token.expose()));
+    let link = token.map(|token| format!("{}/app/set-up/{}", web.base_url, token.expose()));
     let mut all = web.store.accounts()?;
     // The newest accounts come first.
     all.sort_by(|one, other| other.created_at.cmp(&one.created_at).then_with(|| one.email.cmp(&other.email)));
@@ -51,12 +50,12 @@ pub(in crate::web) fn page(web: &Arc<Web>, mut visit: Visit) -> Answer {
     let fitting: Vec<&Account> =
         all.iter().filter(|account| account.email.contains(&text) && of_plan(account)).collect();
     let pages = Pages::new(fitting.len(), ROWS, &visit.form, ["account", "accounts"]);
-    let row = |account: &&'_ Account| -> Result<_, AccountError> {
+    let row = |account: &&'_ Account| -> Result<_, WebError> {
         let balance = web.accounts.balance_in(account, &web.accounts.plan_of(account))?;
         Ok(format!("{} of {}", balance.used, allowed(balance.allowed)))
     };
     let shown = fitting.iter().skip(pages.first).take(ROWS);
-    let rows = shown.map(|account| Ok((*account, row(account)?))).collect::<Result<_, AccountError>>()?;
+    let rows = shown.map(|account| Ok((*account, row(account)?))).collect::<Result<_, WebError>>()?;
     let users = |plan: &Plan| all.iter().filter(|account| account.plan == plan.name).count();
     let plans = web.accounts.plans().all().iter().map(|plan| (plan, users(plan))).collect();
     render(&Page { frame: visit.frame, form: visit.form, plans, rows, link, pages })
@@ -86,7 +85,7 @@ pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Answer {
 /// # Errors
 /// Returns 404 for an unknown account, 503 if the store is unavailable.
 pub(in crate::web) fn link(web: &Arc<Web>, visit: Visit) -> Answer {
-    let account = web.accounts.open_account(visit.form.get("email")).map_err(unknown)?;
+    let account = web.accounts.open_account(visit.form.get("email"))?;
     link_to(web, &visit, &account)
 }
 
@@ -98,18 +97,11 @@ pub(in crate::web) fn set_plan(web: &Arc<Web>, visit: Visit) -> Answer {
     let (form, (_, origin)) = (&visit.form, visit.actor()?);
     match web.accounts.set_plan(form.get("email"), form.get("plan"), &origin) {
         Ok(_) => web.redirect_with_notice(PAGE, Notice::PlanChanged),
-        Err(error) => visit.refuse(unknown(error), |visit| page(web, visit)),
+        Err(error) => visit.refuse(error.into(), |visit| page(web, visit)),
     }
 }
 
 fn link_to(web: &Web, visit: &Visit, account: &Account) -> Answer {
-    let token = web.parts.sign_ins.make_link(account.id, &visit.actor()?.1)?;
+    let token = web.sign_ins.make_link(account.id, &visit.actor()?.1)?;
     web.redirect_with(PAGE, &[(Cookie::Made, &format!("{LINK}{}", token.expose()))])
-}
-
-fn unknown(error: AccountError) -> WebError {
-    match error {
-        AccountError::UnknownAccount | AccountError::BeingDeleted => WebError::no_such_page(),
-        error => error.into(),
-    }
 }

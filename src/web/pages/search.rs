@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use askama::Template;
 use jiff::Timestamp;
-use sha2::{Digest as _, Sha256};
 
 use crate::account::service::Caller;
 use crate::base::ids::RunId;
@@ -13,13 +12,13 @@ use crate::model::credits::{Balance, PREMIUM_COST, STANDARD_COST, cost};
 use crate::model::follow::{Class, FollowOrder, MAX_DEPTH};
 use crate::model::page::ListFilter;
 use crate::model::quota::Policy;
+use crate::model::refusal::Refusal;
 use crate::model::run::{RunOptions, RunSummary, TimeBudget};
 use crate::model::search::Search;
 use crate::modules::catalog::{Catalog, Choice, MAX_NAMES};
 use crate::modules::profile_index::{NamedAccount, ProfileIndex};
 use crate::modules::query::{MAX_QUERY_BYTES, Query, SearchType};
 use crate::report::html::titled;
-use crate::service::refusal::Refusal;
 use crate::web::form::new_once;
 use crate::web::show::ago;
 use crate::web::{Answer, Form, Frame, Moment, Visit, Web, WebError, render};
@@ -151,12 +150,12 @@ fn begin(web: &Arc<Web>, visit: Visit) -> Answer {
 /// Counts, checks and starts the search of a form.
 fn start_run(web: &Web, visit: &Visit) -> Result<RunId, WebError> {
     let (caller, (account, origin)) = (visit.caller()?, visit.actor()?);
-    web.limiter.count(account, &[Policy::Search])?;
+    web.limiter.count(account, &[Policy::Search], &mut Vec::new())?;
     let once = visit.once()?;
     let (query, search) = search_of(&visit.form, &web.runs.catalog())?;
-    let hash = Sha256::digest(serde_json::to_vec(&search).map_err(WebError::internal)?).into();
     web.check(caller, &query, &search, true)?;
-    Ok(web.start(caller, search, Some(web.idempotency(once, hash)), origin)?.id)
+    let idempotency = web.idempotency(Some(once), &search);
+    Ok(web.start(caller, search, idempotency, origin)?.id)
 }
 
 /// Changes a form with the address of a profile to the search that the user has chosen. Returns what to choose from if the

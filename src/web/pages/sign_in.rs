@@ -55,7 +55,7 @@ fn show(mut visit: Visit) -> Answer {
 /// does not reveal which accounts exist.
 pub(in crate::web) fn sign_in(web: &Arc<Web>, visit: Visit) -> Answer {
     let password = Password::new(visit.form.get("password"));
-    match web.parts.sign_ins.sign_in(visit.form.get("email"), &password, &visit.client()) {
+    match web.sign_ins.sign_in(visit.form.get("email"), &password, &visit.client()) {
         Ok(opened) => {
             let next = return_path(visit.form.get("next"));
             web.redirect_with(next, &[(Cookie::Session, opened.token.expose())])
@@ -80,7 +80,7 @@ pub(in crate::web) fn sign_in(web: &Arc<Web>, visit: Visit) -> Answer {
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn sign_out(web: &Arc<Web>, visit: Visit) -> Answer {
     let ((account, origin), session) = (visit.actor()?, visit.session()?);
-    match web.parts.sign_ins.end(account, session.id, &origin) {
+    match web.sign_ins.end(account, session.id, &origin) {
         // Another request has just ended the session.
         Ok(()) | Err(SignInError::UnknownSession) => account::sign_out(web, Notice::SignedOut),
         Err(error) => Err(error.into()),
@@ -104,7 +104,7 @@ fn return_path(next: &str) -> &str {
 /// Returns 404 for an invalid link.
 pub(in crate::web) fn set_up_page(web: &Arc<Web>, visit: Visit) -> Answer {
     let token = token_of(&visit)?;
-    let account = web.parts.sign_ins.link_account(&token)?;
+    let account = web.sign_ins.link_account(&token)?;
     render(&SetUpPage { frame: visit.frame, token: token.expose().to_owned(), email: account.email })
 }
 
@@ -118,7 +118,7 @@ pub(in crate::web) fn set_up(web: &Arc<Web>, visit: Visit) -> Answer {
         let error = WebError::field("password", "The two passwords differ.");
         return visit.refuse(error, |visit| set_up_page(web, visit));
     }
-    match web.parts.sign_ins.use_link(&token, &Password::new(form.get("password")), &visit.client()) {
+    match web.sign_ins.use_link(&token, &Password::new(form.get("password")), &visit.client()) {
         Ok(opened) => {
             let notice = Notice::PasswordSet.number();
             web.redirect_with("/app", &[(Cookie::Notice, &notice), (Cookie::Session, opened.token.expose())])

@@ -4,25 +4,20 @@ use std::sync::Arc;
 
 use askama::Template;
 use jiff::Timestamp;
-use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
 use super::run::diff::{MOST_DETAILS, href, shown};
-use super::run::find_run;
 use super::search::{chooses_sites, form_of_run, new_form, search_of};
 use crate::base::ids::{RunId, WatchChangeId, WatchId, WebhookId};
 use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::model::diff::Difference;
-use crate::model::page::{Cursor, ListFilter};
+use crate::model::page::{Cursor, ListFilter, cut};
 use crate::model::run::RunSummary;
-use crate::model::search::Search;
-use crate::model::watch::Interval;
 use crate::model::watch::{
-    ChangeKind, NewWatch, PauseReason, StoredChange, Watch, WatchActivity, WatchError, WatchState,
-    WatchUpdate,
+    ChangeKind, Interval, NewWatch, PauseReason, StoredChange, Watch, WatchActivity, WatchState, WatchUpdate,
 };
 use crate::model::webhook::Webhook;
 use crate::report::html::titled;
-use crate::watches::keeper::kinds;
 use crate::web::cookies::Notice;
 use crate::web::form::new_once;
 use crate::web::show::ago;
@@ -78,7 +73,7 @@ pub(in crate::web) fn list(web: &Arc<Web>, mut visit: Visit) -> Answer {
         "" => new_form("", None)?,
         id => {
             let id = id.parse().map_err(|_| WebError::no_such_page())?;
-            form_of_run(web, find_run(web, &visit, id)?)?
+            form_of_run(web, web.find_run(visit.caller()?, id)?)?
         }
     };
     form.set("every", "1d");
@@ -90,10 +85,8 @@ pub(in crate::web) fn list(web: &Arc<Web>, mut visit: Visit) -> Answer {
 fn show_list(web: &Web, visit: Visit, before: Option<WatchId>) -> Answer {
     let caller = visit.caller()?;
     let mut found = web.store.watches(caller.account.id, before, PAGE + 1)?;
-    let has_older = found.len() > PAGE;
-    found.truncate(PAGE);
+    let older = cut(&mut found, PAGE).map(|last| last.id);
     let activity = web.store.watch_activity(&found)?;
-    let older = found.last().filter(|_| has_older).map(|last| last.id);
     let activity_of = |watch: &Watch| activity.get(&watch.id).copied().unwrap_or_default();
     render(&ListPage {
         webhooks: web.store.webhooks(caller.account.id)?,
@@ -122,23 +115,20 @@ pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Answer {
 fn try_create(web: &Web, visit: &Visit) -> Result<Watch, WebError> {
     let (caller, form, (account, origin)) = (visit.caller()?, &visit.form, visit.actor()?);
     let (query, search) = search_of(form, &web.runs.catalog())?;
-    let every: Interval = form.get("every").trim().parse().map_err(|error| {
-        let text = format!("{error}. Allowed: {} to {}.", Interval::SHORTEST, Interval::LONGEST);
-        WebError::form(422, "Not created.", text)
-    })?;
-    let notify_on = kinds(form.all("notify_on"))?;
-    let webhook = match form.get("webhook") {
-        "" => None,
-        id => Some(id.parse::<WebhookId>().map_err(|_| WatchError::UnknownWebhook)?),
+    // The store refuses one that is not of this account.
+    let webhook_of = |id: &str| id.parse().unwrap_or(WebhookId(Uuid::nil()));
+    let webhook = Some(form.get("webhook")).filter(|id| !id.is_empty()).map(webhook_of);
+    let watch = NewWatch {
+        id: WatchId::new(),
+        account,
+        search,
+        simulated: web.sandbox,
+        every: form.get("every").trim().parse()?,
+        notify_on: form.all("notify_on").filter_map(ChangeKind::from_name).collect(),
+        webhook,
+        idempotency: None,
     };
-    let search = Search { follow: None, purpose: None, ..search };
-    web.check(caller, &query, &search, false)?;
-    let asked = (&search, every.secs(), &notify_on, webhook);
-    let hash = Sha256::digest(serde_json::to_vec(&asked).map_err(WebError::internal)?).into();
-    let idempotency = form.once().map(|once| web.idempotency(once, hash));
-    let (id, simulated) = (WatchId::new(), web.config.sandbox);
-    let watch = NewWatch { id, account, search, simulated, every, notify_on, webhook, idempotency };
-    Ok(web.store.add_watch(&watch, &origin)?)
+    Ok(web.create_watch(caller, &query, watch, form.once(), &origin)?)
 }
 
 /// Handles `GET /app/watches/{watch_id}`: shows the watch.
@@ -150,8 +140,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let before: Option<WatchChangeId> = visit.form.get("before").parse().ok();
     let changes = web.store.watch_changes(account, watch.id, before, PAGE + 1)?;
     let mut changes = changes.ok_or_else(WebError::no_such_page)?;
-    let has_older = changes.len() > PAGE;
-    changes.truncate(PAGE);
+    let older_changes = cut(&mut changes, PAGE).map(|last| last.id);
     let runs_before: Option<Cursor> = visit.form.get("runs_before").parse().ok();
     let filter = ListFilter { watch: Some(watch.id), before: runs_before, ..ListFilter::default() };
     let runs = web.runs.page(account, &filter, RUNS)?;
@@ -165,7 +154,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
         webhook: webhook.map(|webhook| webhook.url),
         watch,
         are_later_changes: before.is_some(),
-        older_changes: changes.last().filter(|_| has_older).map(|last| last.id),
+        older_changes,
         changed_runs: by_run(changes)?,
         runs: runs.runs,
         are_later_runs: runs_before.is_some(),
@@ -263,12 +252,8 @@ pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Answer {
 }
 
 /// Returns the watch of the address.
-///
-/// # Errors
-/// Returns 404 for an unknown watch, 503 if the store is unavailable.
 fn find(web: &Web, visit: &Visit) -> Result<Watch, WebError> {
-    let watch = web.store.watch(visit.caller()?.account.id, visit.id("watch_id")?)?;
-    watch.ok_or_else(WebError::no_such_page)
+    Ok(web.find_watch(visit.caller()?, visit.id("watch_id")?)?)
 }
 
 fn address(id: WatchId) -> String {

@@ -7,11 +7,11 @@ use askama::Template;
 
 use crate::base::ids::{DeliveryId, WebhookId};
 use crate::model::event::EventType;
-use crate::model::webhook::{Delivery, DeliveryStatus, DisabledReason, Webhook, WebhookChange, WebhookError};
+use crate::model::page::cut;
+use crate::model::webhook::{Delivery, DeliveryStatus, DisabledReason, Webhook, WebhookChange};
 use crate::web::cookies::{Cookie, Notice};
 use crate::web::show::lasted;
 use crate::web::{Answer, Form, Frame, Visit, Web, WebError, render};
-use crate::webhooks::registry::Webhooks;
 use crate::webhooks::secret::PREFIX;
 
 /// The number of deliveries on one page.
@@ -79,13 +79,9 @@ pub(in crate::web) fn list(web: &Arc<Web>, visit: Visit) -> Answer {
 /// Returns 503 if the store is unavailable. The form shows what else is wrong.
 pub(in crate::web) fn create(web: &Arc<Web>, visit: Visit) -> Answer {
     let (account, origin) = visit.actor()?;
-    let make = || -> Result<String, WebhookError> {
-        let (url, events) =
-            (web.webhooks.url(visit.form.get("url"))?, Webhooks::events(visit.form.all("event"))?);
-        Ok(web.webhooks.create(account, url, events, &origin)?.1.expose())
-    };
-    match make() {
-        Ok(secret) => web.redirect_with("/app/webhooks", &[(Cookie::Made, &secret)]),
+    let events = visit.form.all("event").filter_map(EventType::from_name).collect();
+    match web.webhooks.create(account, visit.form.get("url"), events, &origin) {
+        Ok((_, secret)) => web.redirect_with("/app/webhooks", &[(Cookie::Made, &secret.expose())]),
         Err(error) => visit.refuse(error.into(), |visit| list(web, visit)),
     }
 }
@@ -100,9 +96,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let before: Option<DeliveryId> = visit.form.get("before").parse().ok();
     let deliveries = web.store.deliveries(account, id, before, PAGE + 1)?;
     let mut deliveries = deliveries.ok_or_else(WebError::no_such_page)?;
-    let has_older = deliveries.len() > PAGE;
-    deliveries.truncate(PAGE);
-    let older = deliveries.last().filter(|_| has_older).map(|last| last.id);
+    let older = cut(&mut deliveries, PAGE).map(|last| last.id);
     render(&Page { webhook, secret: visit.made(PREFIX), deliveries, older, frame: visit.frame })
 }
 
@@ -156,8 +150,7 @@ pub(in crate::web) fn disable(web: &Arc<Web>, visit: Visit) -> Answer {
 fn switch(web: &Web, visit: &Visit, enabled: bool) -> Answer {
     let ((account, origin), id) = (visit.actor()?, visit.id("webhook_id")?);
     let change = WebhookChange { enabled: Some(enabled), ..WebhookChange::default() };
-    let changed = web.store.change_webhook(account, id, &change, &origin)?;
-    changed.ok_or_else(WebError::no_such_page)?;
+    web.webhooks.change(account, id, change, &origin)?;
     web.redirect(&address(id))
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use sightline::api::routes::{self, Access};
-use sightline::service::refusal::FAILURES;
+use sightline::model::refusal::FAILURES;
 
 use super::{DOCUMENT, ask, operation, operations};
 use crate::support::server::Setup;

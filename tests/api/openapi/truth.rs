@@ -401,7 +401,7 @@ mod postgres {
             (503, "unavailable"),
             (405, "method_not_allowed"),
         ];
-        let all: BTreeSet<(u16, String)> = sightline::service::refusal::FAILURES
+        let all: BTreeSet<(u16, String)> = sightline::model::refusal::FAILURES
             .iter()
             .map(|(status, code)| (*status, code.as_str().to_owned()))
             .filter(|(status, code)| !elsewhere.contains(&(*status, code.as_str())))

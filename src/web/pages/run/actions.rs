@@ -1,18 +1,14 @@
 //! What is done with a run from its page: it is stopped, asked again, noted, exported, deleted, and its leads are followed.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::find;
 use crate::base::ids::RunId;
-use crate::http::{Reply, Response, StaticFile};
-use crate::model::notes::{
-    self, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, NoteError, RunNotesUpdate, TAG_ALLOWED,
-};
+use crate::http::Reply;
+use crate::model::notes::{self, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, RunNotesUpdate};
 use crate::report::Format;
-use crate::report::file_name::content_disposition;
 use crate::web::cookies::Notice;
-use crate::web::{Answer, Visit, Web, WebError, sentence};
+use crate::web::{Answer, Visit, Web, WebError};
 
 /// Handles `POST /app/searches/{run_id}/stop`: stops the run, and redirects to its page.
 ///
@@ -56,10 +52,7 @@ pub(in crate::web) fn follow(web: &Arc<Web>, visit: Visit) -> Answer {
 /// Returns 404 for an unknown run or result and for a result without a thumbnail, 503 if the store is unavailable.
 pub(in crate::web) fn thumbnail(web: &Arc<Web>, visit: Visit) -> Answer {
     let found = find(web, &visit, "run_id")?;
-    let png = web.store.thumbnail(found.id, visit.id("result_id")?)?;
-    let file = Arc::new(StaticFile::plain("image/png", png.ok_or_else(WebError::no_such_page)?));
-    let response = Response::of_file(&file, &visit.request);
-    Ok(Reply::Now(response.with_header("Cache-Control", "private, max-age=86400, immutable")))
+    Ok(Reply::Now(web.thumbnail(&found, visit.id("result_id")?, &visit.request)?))
 }
 
 /// Handles `GET /app/searches/{run_id}/export?format=…`: returns the results found so far. For a run that has not
@@ -69,25 +62,8 @@ pub(in crate::web) fn thumbnail(web: &Arc<Web>, visit: Visit) -> Answer {
 /// Returns 400 for an unknown format, 404 for an unknown run, 503 if the store is unavailable, or if a PDF is asked for
 /// and no browser prints it.
 pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Answer {
-    let format = Format::from_name(visit.form.get("format")).ok_or_else(|| {
-        let names = Format::ALL.map(Format::as_str).join(", ");
-        WebError::invalid(format!("A search can be exported in these formats: {names}."))
-    })?;
-    let (runs, mut bytes) = (&web.runs, Vec::new());
-    let run = format.read(runs, find(web, &visit, "run_id")?)?;
-    // A Vec accepts all bytes, and the record contains only numbers and strings, so only printing can fail.
-    let written = format.write(&mut bytes, &run, &runs.catalog(), |page| runs.print(page));
-    written.map_err(|error| {
-        let text = "No browser is available that prints a PDF. The other formats need none.";
-        let error = WebError::new(503, "Not available right now", text).with_cause(error);
-        error.retry_after(Duration::from_secs(60))
-    })?;
-    let response = Response::new(200, format.media_type(), bytes)
-        .with_header("Content-Disposition", content_disposition(&run.summary, format));
-    Ok(Reply::Now(match format.content_security_policy() {
-        Some(policy) => response.with_header("Content-Security-Policy", policy),
-        None => response,
-    }))
+    let format = Format::among(&Format::ALL, Some(visit.form.get("format")))?;
+    Ok(Reply::Now(web.run_file(find(web, &visit, "run_id")?, format)?))
 }
 
 /// Handles `POST /app/searches/{run_id}/delete`: deletes the run, with its family if `family` is `yes`.
@@ -139,14 +115,4 @@ pub(in crate::web) fn annotate(web: &Arc<Web>, visit: Visit) -> Answer {
     };
     web.store.annotate(run, result, account, &update, &by)?.ok_or_else(WebError::no_such_page)?;
     web.redirect(&format!("/app/searches/{run}#result-{result}"))
-}
-
-impl From<NoteError> for WebError {
-    fn from(error: NoteError) -> Self {
-        let more = match error {
-            NoteError::InvalidTag => format!(" Allowed: {TAG_ALLOWED}."),
-            _ => String::new(),
-        };
-        Self::invalid(format!("{}.{more}", sentence(&error.to_string())))
-    }
 }

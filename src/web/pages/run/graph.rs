@@ -37,8 +37,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
 }
 
 fn file(graph: &Graph, format: &str) -> Answer {
-    let format = Format::among(Format::OF_GRAPHS, format)
-        .ok_or_else(|| WebError::invalid("A graph can be downloaded as json, graphml or stix."))?;
+    let format = Format::among(Format::OF_GRAPHS, Some(format))?;
     let mut bytes = Vec::new();
     // This cannot fail: a Vec accepts all bytes, and the graph contains only numbers and strings.
     format.write_graph(&mut bytes, graph, None).map_err(WebError::internal)?;

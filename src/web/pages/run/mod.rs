@@ -224,14 +224,8 @@ pub(in crate::web) fn live(web: &Arc<Web>, mut visit: Visit) -> Answer {
 ///
 /// # Errors
 /// Returns 404 for a malformed, unknown or deleted id and for a run of another account, always with the same text.
-/// Returns 503 if the store is unavailable.
 pub(super) fn find(web: &Web, visit: &Visit, segment: &str) -> Result<RunSummary, WebError> {
-    find_run(web, visit, visit.id(segment)?)
-}
-
-/// Returns a run of the visitor, as [`find`] does.
-pub(super) fn find_run(web: &Web, visit: &Visit, id: RunId) -> Result<RunSummary, WebError> {
-    web.runs.find(id, visit.caller()?.account.id)?.ok_or_else(WebError::no_such_page)
+    Ok(web.find_run(visit.caller()?, visit.id(segment)?)?)
 }
 
 /// Returns the address parameters of the history of all runs with a tag.

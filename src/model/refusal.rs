@@ -1,28 +1,18 @@
-//! [`Refusal`]: why a request is refused or fails, for API, web app and MCP; its codes.
+//! [`Refusal`]: why something is refused or fails, for API, web app, MCP and commands; its codes.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
+use std::ops::Deref;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::account::rate_limit::RateLimitState;
-use crate::account::service::AccountError;
+use super::credits::Charge;
 use crate::base::clock::rfc3339_millis;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::model::credits::Charge;
-use crate::model::follow::MAX_SEARCHES;
-use crate::model::start::Refused;
-use crate::model::watch::{ChangeKind, WatchError};
-use crate::model::webhook::WebhookError;
 use crate::modules::catalog::ChoiceError;
 use crate::modules::query::QueryError;
-use crate::runs::batches::draft::InvalidRow;
-use crate::runs::batches::table::TableError;
-use crate::runs::diff::NotComparable;
-use crate::runs::service::StartError;
-use crate::webhooks::registry::event_names;
 
 /// Declares the codes of errors: the documentation of each says when it happens, and its statuses follow, the usual one first.
 macro_rules! codes {
@@ -110,23 +100,43 @@ pub fn values(values: &[&str]) -> Value {
     values.into()
 }
 
-/// Seconds after which a refused search can be tried again.
-const OVERLOADED_RETRY_SECS: u64 = 5;
-
-/// Why a request is refused, or fails: the API makes JSON of it, the web app a page, MCP a result. Nothing was charged,
-/// unless the store failed.
-#[derive(Debug, Clone)]
+/// Why something is refused, or fails: the API makes JSON of it, the web app a page, MCP a result, a command a line. Nothing was
+/// charged, unless the store failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal(Box<Parts>);
 
-#[derive(Debug, Clone)]
-struct Parts {
-    status: u16,
-    code: Code,
-    message: String,
+/// The parts of a [`Refusal`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parts {
+    /// The status of an answer over HTTP.
+    pub status: u16,
+    /// The code for programs.
+    pub code: Code,
+    /// The message for people.
+    pub message: String,
     /// Facts about the error for programs, which `openapi/template.json` describes.
-    facts: Map<String, Value>,
-    /// Only the log shows it.
-    cause: Option<String>,
+    pub facts: Map<String, Value>,
+    /// The cause of a failure, which only the log and commands show.
+    pub cause: Option<String>,
+}
+
+impl Deref for Refusal {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+impl Display for Refusal {
+    /// Writes the line of a command: the cause of a failure, or the mistake and what is allowed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.cause, self.allowed()) {
+            (Some(cause), _) => f.write_str(cause),
+            (None, allowed) if allowed.is_empty() => f.write_str(&self.message),
+            (None, allowed) => write!(f, "{}: expected {allowed}", self.message),
+        }
+    }
 }
 
 impl Refusal {
@@ -144,7 +154,8 @@ impl Refusal {
     }
 
     /// Says after how many seconds the same may succeed.
-    fn retry_after(self, secs: u64) -> Self {
+    #[must_use]
+    pub fn retry_after(self, secs: u64) -> Self {
         self.with("retry_after", secs)
     }
 
@@ -155,29 +166,19 @@ impl Refusal {
         self
     }
 
-    /// Returns the status.
-    pub fn status(&self) -> u16 {
-        self.0.status
+    /// Returns a fact that is a text, or is empty.
+    pub fn fact(&self, name: &str) -> &str {
+        self.facts.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns the code.
-    pub fn code(&self) -> Code {
-        self.0.code
-    }
-
-    /// Returns the facts about it.
-    pub fn facts(&self) -> &Map<String, Value> {
-        &self.0.facts
-    }
-
-    /// Returns the cause for the log, if there is one.
-    pub fn cause(&self) -> Option<&str> {
-        self.0.cause.as_deref()
-    }
-
-    /// Returns the message for people.
-    pub fn message(&self) -> &str {
-        &self.0.message
+    /// Returns what is allowed as text, or an empty one.
+    pub fn allowed(&self) -> String {
+        match self.facts.get("allowed") {
+            Some(Value::Array(values)) => {
+                values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+            }
+            _ => self.fact("allowed").to_owned(),
+        }
     }
 
     /// Adds a cause, which only the log shows.
@@ -192,17 +193,6 @@ impl Refusal {
         self
     }
 
-    /// Returns the field, the mistake and what is allowed, for an answer about several mistakes.
-    pub fn parts(self) -> (String, String, String) {
-        let Parts { message, facts, .. } = *self.0;
-        let facts = Value::Object(facts);
-        let allowed = match &facts["allowed"] {
-            Value::Array(values) => values.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
-            words => words.as_str().unwrap_or_default().to_owned(),
-        };
-        (facts["field"].as_str().unwrap_or_default().to_owned(), message, allowed)
-    }
-
     /// Returns 400: a field is missing or invalid. Names the field, the mistake and what is allowed.
     pub fn invalid_request(field: &str, message: impl Into<String>, allowed: impl Into<Value>) -> Self {
         Self::new(Code::InvalidRequest, message).with("field", field).with("allowed", allowed)
@@ -213,18 +203,14 @@ impl Refusal {
         Self::invalid_request(field, error.message, error.allowed)
     }
 
-    /// Returns 400: searches of a batch are not valid. `rows` holds the first of them.
-    pub fn invalid_searches(number: usize, rows: &[InvalidRow]) -> Self {
-        let are = if number == 1 { "search is" } else { "searches are" };
-        let message = format!("{number} {are} not valid; nothing was accepted");
-        // Cannot fail: the rows hold only numbers and texts.
-        let rows = serde_json::to_value(rows).unwrap_or_default();
-        Self::invalid_request("searches", message, "searches that are all valid").with("rows", rows)
-    }
-
     /// Returns 401: the key is missing, malformed, unknown or revoked, or there are two different ones.
     pub fn invalid_api_key(message: &str) -> Self {
         Self::new(Code::InvalidApiKey, message)
+    }
+
+    /// Returns 401: the key or the account is not known any more.
+    pub fn unknown_key() -> Self {
+        Self::invalid_api_key("the API key is malformed, unknown or revoked")
     }
 
     /// Returns 403: another plan is needed, one of `plans`.
@@ -275,14 +261,6 @@ impl Refusal {
         Self::new(Code::IdempotencyMismatch, message).with("field", "Idempotency-Key")
     }
 
-    /// Returns 429: a rate limit is reached.
-    pub fn rate_limited(state: &RateLimitState) -> Self {
-        let policy = state.policy.as_str();
-        let message = format!("more than {} {policy} requests in a minute", state.limit);
-        let error = Self::new(Code::RateLimited, message).with("policy", policy).with("limit", state.limit);
-        error.retry_after(state.reset_secs)
-    }
-
     /// Returns 503: no browser answers, for a premium search or a PDF.
     pub fn premium_unavailable() -> Self {
         let message = "no browser is available, which premium searches and PDFs need; nothing was charged";
@@ -306,101 +284,9 @@ impl Refusal {
     }
 }
 
-impl From<AccountError> for Refusal {
-    fn from(error: AccountError) -> Self {
-        match error {
-            AccountError::InvalidKey => Self::invalid_api_key("the API key is malformed, unknown or revoked"),
-            AccountError::Storage(error) => error.into(),
-            error => Self::internal(error),
-        }
-    }
-}
-
-impl From<WebhookError> for Refusal {
-    fn from(error: WebhookError) -> Self {
-        let message = error.to_string();
-        match error {
-            WebhookError::NoKey => Self::new(Code::WebhooksUnavailable, message).retry_after(3600),
-            WebhookError::InvalidUrl(invalid) => {
-                Self::invalid_request("url", "url is not allowed", invalid.to_string())
-            }
-            WebhookError::InvalidEvents => {
-                Self::invalid_request("events", "events are unknown or empty", values(&event_names()))
-            }
-            WebhookError::TooMany | WebhookError::Disabled => Self::new(Code::Conflict, message),
-            WebhookError::UnknownAccount => AccountError::InvalidKey.into(),
-            WebhookError::UnknownWebhook => Self::no_such("webhook"),
-            WebhookError::UnknownDelivery => Self::no_such("delivery"),
-            WebhookError::Storage(error) => error.into(),
-        }
-    }
-}
-
-impl From<WatchError> for Refusal {
-    fn from(error: WatchError) -> Self {
-        let message = error.to_string();
-        match error {
-            WatchError::InvalidKinds => {
-                let allowed = values(&ChangeKind::ALL.map(ChangeKind::as_str));
-                Self::invalid_request("notify_on", "notify_on is unknown or empty", allowed)
-            }
-            WatchError::UnknownWebhook => {
-                Self::invalid_request("webhook_id", message, "the id of a webhook of this account")
-            }
-            WatchError::Mismatch => Self::idempotency_mismatch(),
-            WatchError::TooMany | WatchError::InvalidQuery => Self::new(Code::Conflict, message),
-            WatchError::UnknownAccount => AccountError::InvalidKey.into(),
-            WatchError::UnknownWatch => Self::no_such("watch"),
-            WatchError::Storage(error) => error.into(),
-        }
-    }
-}
-
 impl From<QueryError> for Refusal {
     fn from(error: QueryError) -> Self {
         Self::invalid_query("query", error)
-    }
-}
-
-impl From<StartError> for Refusal {
-    fn from(error: StartError) -> Self {
-        match error {
-            StartError::Query(error) => error.into(),
-            StartError::Choice(error) => error.into(),
-            StartError::Suppressed => Self::suppressed(),
-            StartError::NoBrowser => Self::premium_unavailable(),
-            StartError::ShuttingDown => Self::shutting_down(),
-            StartError::Refused(refused) => refused.into(),
-            StartError::Storage(error) => error.into(),
-        }
-    }
-}
-
-impl From<Refused> for Refusal {
-    fn from(refused: Refused) -> Self {
-        let conflict = |message: String| Self::new(Code::Conflict, message);
-        match refused {
-            Refused::Mismatch => Self::idempotency_mismatch(),
-            Refused::UnknownAccount => AccountError::InvalidKey.into(),
-            Refused::Overloaded => Self::overloaded(OVERLOADED_RETRY_SECS),
-            Refused::FamilyGone => conflict("the first search of the family was deleted".to_owned()),
-            Refused::FamilyFull => {
-                conflict(format!("leads have started {MAX_SEARCHES} searches, which is the most"))
-            }
-            Refused::WatchNotDue => Self::no_such("watch"),
-            // No request starts the run of a batch, and who charges knows the credits.
-            Refused::RowGone | Refused::InsufficientCredits { .. } => Self::internal("an unexpected refusal"),
-        }
-    }
-}
-
-impl From<NotComparable> for Refusal {
-    fn from(why: NotComparable) -> Self {
-        let code = match why {
-            NotComparable::Running => Code::RunNotEnded,
-            NotComparable::OtherQuery | NotComparable::OtherWeb => Code::RunsDiffer,
-        };
-        Self::new(code, why.to_string())
     }
 }
 
@@ -410,12 +296,6 @@ impl From<StorageError> for Refusal {
             return Self::internal(error);
         }
         Self::new(Code::Unavailable, "the service cannot reach its database").retry_after(2).with_cause(error)
-    }
-}
-
-impl From<TableError> for Refusal {
-    fn from(error: TableError) -> Self {
-        Self::invalid_request("searches", error.message, error.allowed)
     }
 }
 
