@@ -3,14 +3,14 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use encoding_rs::Encoding;
-use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
+use flate2::bufread::GzDecoder;
 use ureq::http::HeaderMap;
 use ureq::http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
 
 use super::failure::probe_error;
 use crate::modules::probe::{Phase, ProbeError};
 
-/// The value of `Accept-Encoding`. Deflate is decoded but not requested: servers mean two different things by it.
+/// The value of `Accept-Encoding`. Deflate is not requested: servers mean two different things by it.
 pub(super) const ACCEPT_ENCODING: &str = "gzip";
 
 /// The most content codings of one body.
@@ -25,47 +25,37 @@ pub(super) fn read(
 ) -> Result<(Vec<u8>, bool), ProbeError> {
     let mut raw = BufReader::with_capacity(4096, body.into_reader());
     // An empty body is empty in every content coding.
-    if first(&mut raw)?.is_none() {
+    if is_empty(&mut raw)? {
         return Ok((Vec::new(), false));
     }
-    let codings = codings(headers)?;
-    let Some((last, others)) = codings.split_last() else { return truncate(raw, limit) };
-    let mut reader = decoder(*last, raw)?;
-    for coding in others.iter().rev() {
-        reader = decoder(*coding, BufReader::with_capacity(4096, reader))?;
+    let mut reader: Box<dyn BufRead> = Box::new(raw);
+    for _ in 0..times_compressed(headers)? {
+        let decoder = Gzip { member: Some(GzDecoder::new(reader)), is_first: true };
+        reader = Box::new(BufReader::with_capacity(4096, decoder));
     }
     truncate(reader, limit)
 }
 
-#[derive(Clone, Copy)]
-enum Coding {
-    Gzip,
-    Deflate,
-}
-
-/// Returns the content codings, and then the transfer codings, in the order in which they were applied. An unknown one is
-/// an error, because the body is not what the site shows. Values that sites confuse with codings are ignored, as in
-/// browsers. The connection has already decoded `chunked`.
-fn codings(headers: &HeaderMap) -> Result<Vec<Coding>, ProbeError> {
-    let mut codings = Vec::new();
+/// Returns how many times the body is compressed, by its content and its transfer codings. An unknown one is an error, because
+/// the body is not what the site shows. Values that sites confuse with codings are ignored, as in browsers. The connection
+/// has already decoded `chunked`.
+fn times_compressed(headers: &HeaderMap) -> Result<usize, ProbeError> {
+    let mut times = 0;
     for value in headers.get_all(CONTENT_ENCODING).iter().chain(headers.get_all(TRANSFER_ENCODING)) {
         let value = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
         for name in value.split(',').map(str::trim) {
-            codings.push(match name {
-                "gzip" | "x-gzip" => Coding::Gzip,
-                "deflate" => Coding::Deflate,
-                _ if is_no_coding(name) => continue,
-                _ => {
-                    let name: String = name.chars().take(20).collect();
-                    return Err(ProbeError::Body(format!("its content coding `{name}` is not known")));
-                }
-            });
+            if matches!(name, "gzip" | "x-gzip") {
+                times += 1;
+            } else if !is_no_coding(name) {
+                let name: String = name.chars().take(20).collect();
+                return Err(ProbeError::Body(format!("its content coding `{name}` is not known")));
+            }
         }
     }
-    if codings.len() > MAX_CODINGS {
-        return Err(ProbeError::Body(format!("it has more than {MAX_CODINGS} content codings")));
+    match times {
+        0..=MAX_CODINGS => Ok(times),
+        _ => Err(ProbeError::Body(format!("it has more than {MAX_CODINGS} content codings"))),
     }
-    Ok(codings)
 }
 
 /// Returns whether a content coding's name is the name of a charset, a media type or a transfer coding, or of none.
@@ -73,17 +63,6 @@ fn is_no_coding(name: &str) -> bool {
     matches!(name, "" | "identity" | "none" | "chunked" | "7bit" | "8bit" | "binary")
         || name.contains('/')
         || Encoding::for_label(name.as_bytes()).is_some()
-}
-
-fn decoder<'b>(coding: Coding, mut raw: impl BufRead + 'b) -> Result<Box<dyn Read + 'b>, ProbeError> {
-    let first = first(&mut raw)?.unwrap_or_default();
-    Ok(match coding {
-        Coding::Gzip => Box::new(Gzip { member: Some(GzDecoder::new(raw)), is_first: true }),
-        // Many servers send deflate without the zlib format around it (RFC 9110, section 8.4.1.2). A zlib stream begins
-        // with method 8, and deflate never does.
-        Coding::Deflate if first & 15 == 8 => Box::new(ZlibDecoder::new(raw)),
-        Coding::Deflate => Box::new(DeflateDecoder::new(raw)),
-    })
 }
 
 /// The members of a gzip stream, one after the other. Bytes after them are ignored, as in browsers.
@@ -121,12 +100,11 @@ impl<R: BufRead> Gzip<R> {
     }
 }
 
-/// Returns the first byte that `reader` will give, if there is one.
-fn first(reader: &mut impl BufRead) -> Result<Option<u8>, ProbeError> {
+fn is_empty(reader: &mut impl BufRead) -> Result<bool, ProbeError> {
     loop {
         match reader.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            bytes => return Ok(bytes.map_err(body_error)?.first().copied()),
+            bytes => return Ok(bytes.map_err(body_error)?.is_empty()),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::mpsc;
 
 use flate2::Compression;
-use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+use flate2::write::GzEncoder;
 use sightline::modules::probe::{ProbeError, Request, Response};
 
 use super::{get, lab, send};
@@ -29,11 +29,6 @@ fn encoded(encoding: &str, body: &[u8]) -> Result<Response, ProbeError> {
 fn compressed_bodies_are_decoded() {
     let text = b"hello, gzip ".repeat(100);
     let two_members = [gzip(b"one "), gzip(b"two")].concat();
-    let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
-    let mut raw = DeflateEncoder::new(Vec::new(), Compression::fast());
-    zlib.write_all(&text).unwrap();
-    raw.write_all(&text).unwrap();
-    let (zlib, raw) = (zlib.finish().unwrap(), raw.finish().unwrap());
     let followed_by = |bytes: &[u8]| [&gzip(&text), bytes].concat();
     for (encoding, body, expected) in [
         ("gzip", gzip(&text), text.as_slice()),
@@ -45,13 +40,8 @@ fn compressed_bodies_are_decoded() {
         ("gzip", followed_by(&[0; 5000]), &text),
         ("gzip", followed_by(b"\x1f"), &text),
         ("gzip", followed_by(b"\x1f\x8b\x01<!-- served by cache -->"), &text),
-        ("deflate", zlib.clone(), &text),
-        ("deflate", [&zlib, &b"\r\n"[..]].concat(), &text),
-        ("Deflate", raw, &text),
-        ("deflate", Vec::new(), b""),
         ("gzip, gzip", gzip(&gzip(&text)), &text),
-        ("deflate, gzip", gzip(&zlib), &text),
-        ("deflate\r\nContent-Encoding: gzip", gzip(&zlib), &text),
+        ("gzip\r\nContent-Encoding: gzip", gzip(&gzip(&text)), &text),
         ("identity, gzip,", gzip(&text), &text),
         ("none", b"plain".to_vec(), b"plain"),
         ("text/html", b"plain".to_vec(), b"plain"),
@@ -84,14 +74,13 @@ fn undecodable_content_is_an_error() {
         ("gzip", &whole[..5]),
         ("gzip", &wrong_sum),
         ("gzip", b"<html>not gzip</html>"),
-        ("deflate", b"<html>not deflate</html>"),
         ("gzip, gzip", &whole),
         ("gzip, gzip, gzip, gzip, gzip", &whole),
     ] {
         let error = encoded(encoding, body).unwrap_err();
         assert!(matches!(error, ProbeError::Body(_)), "{encoding} {body:?}: {error:?}");
     }
-    for encoding in ["zstd", "gzip, zstd", "compress", "br", "dcb", "none-such"] {
+    for encoding in ["zstd", "deflate", "gzip, zstd", "compress", "br", "dcb", "none-such"] {
         let why = encoded(encoding, b"<h1>readable by chance</h1>").unwrap_err().to_string();
         let name = encoding.strip_prefix("gzip, ").unwrap_or(encoding);
         assert_eq!(why, format!("body: its content coding `{name}` is not known"));
