@@ -1,6 +1,5 @@
 //! Tests of the HTTP server over raw sockets.
 
-mod activation;
 mod encoding;
 mod fuzz;
 mod fuzz_model;

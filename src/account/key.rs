@@ -3,8 +3,7 @@
 //! With the checksum, a mistyped key is refused without a query of the store, and secret scanners can recognise a
 //! leaked key. The store contains only the SHA-256 and the last four characters.
 
-use sha2::{Digest, Sha256};
-
+use crate::base::encoding::sha256;
 use crate::base::secret::{Secret, random};
 use crate::model::account::SecretHash;
 
@@ -59,7 +58,7 @@ impl ApiKey {
 
     /// Returns the hash by which the store identifies the key.
     pub fn hash(&self) -> SecretHash {
-        SecretHash(Sha256::digest(self.expose().as_bytes()).into())
+        SecretHash(sha256(self.expose()))
     }
 
     /// Returns the last four characters.

@@ -314,7 +314,13 @@ pub fn no_account() -> Refusal {
 
 fn normal_email(email: &str) -> Result<String, Refusal> {
     let email = email.trim();
-    if email.len() > 254 || !email_address::EmailAddress::is_valid(email) {
+    let is_letter = |c: char| c.is_alphanumeric() || "-.[]:".contains(c);
+    let is_valid = |(name, host): (&str, &str)| {
+        let is_sent =
+            !name.is_empty() && !name.contains(|c: char| c == '@' || c.is_whitespace() || c.is_control());
+        is_sent && !host.is_empty() && host.chars().all(is_letter)
+    };
+    if email.len() > 254 || !email.rsplit_once('@').is_some_and(is_valid) {
         let allowed = "LOCAL@DOMAIN of at most 254 bytes";
         return Err(Refusal::invalid_request("email", "not an email address", allowed));
     }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::base::count::{BOUNDS_MICROS, HistogramSnapshot};
+use crate::base::count::{BOUNDS, HistogramSnapshot};
 
 /// The type of a metric family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,9 +83,8 @@ impl Family<'_> {
     /// Writes one histogram.
     pub(super) fn histogram(&mut self, labels: &[Label<'_>], spread: &HistogramSnapshot) {
         let name = self.name;
-        for (bound, count) in BOUNDS_MICROS.into_iter().zip(spread.up_to) {
-            let bound = (bound as f64 / 1e6).to_string();
-            self.line(name, "_bucket", labels, Some(&bound), count as f64);
+        for (bound, count) in BOUNDS.into_iter().zip(spread.up_to) {
+            self.line(name, "_bucket", labels, Some(&bound.to_string()), count as f64);
         }
         self.line(name, "_bucket", labels, Some("+Inf"), spread.count as f64);
         self.line(name, "_sum", labels, None, spread.seconds);

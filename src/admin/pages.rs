@@ -12,12 +12,9 @@ use super::exposition::Exposition;
 use super::exposition::Kind::{Counter, Gauge, Histogram};
 use super::process;
 use crate::api::Api;
-use crate::base::clock::Clock;
-use crate::http::{LoadReader, Traffic};
+use crate::http::{Threads, Traffic};
 use crate::runs::figures::Figures;
 use crate::runs::health::verdict::Verdict;
-use crate::runs::service::Runs;
-use crate::store::Store;
 use crate::webhooks::dispatcher::Dispatcher;
 
 /// The sources of the metrics. They exist once the server is built.
@@ -26,16 +23,10 @@ pub struct Parts {
     pub api: Arc<Api>,
     /// The requests of the API and of the web app.
     pub traffic: [Arc<Traffic>; 2],
-    /// The runs.
-    pub runs: Arc<Runs>,
     /// The deliveries to webhooks, unless the server has no key for their secrets.
     pub deliveries: Option<Arc<Dispatcher>>,
-    /// The store.
-    pub store: Arc<Store>,
     /// The load of the public listener.
-    pub load_reader: LoadReader,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
+    pub threads: Arc<Threads>,
     /// When the periodic tasks were done last.
     pub maintained: Arc<TaskTimes>,
 }
@@ -51,8 +42,8 @@ pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> String {
     if let Some(parts) = parts {
         write_listener(&mut page, parts);
         write_load(&mut page, parts);
-        write_runs(&mut page, &parts.runs.figures);
-        write_checks(&mut page, &parts.runs.figures);
+        write_runs(&mut page, &parts.api.runs.figures);
+        write_checks(&mut page, &parts.api.runs.figures);
         write_modules(&mut page, parts);
         write_deliveries(&mut page, parts);
         write_store(&mut page, parts);
@@ -68,7 +59,7 @@ pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> String {
 
 /// Writes the requests and the threads of the public listener.
 fn write_listener(page: &mut Exposition, parts: &Parts) {
-    let (load, sides) = (parts.load_reader.load(), || parts.traffic.iter().map(|side| &**side));
+    let (load, sides) = (parts.threads.load(), || parts.traffic.iter().map(|side| &**side));
     let help = "Answers by route, method and status; the route is none or /app none for an unknown path.";
     let mut requests = page.family(Counter, "sightline_http_requests_total", help);
     for (route, method, status, count) in sides().flat_map(Traffic::answers) {
@@ -101,7 +92,7 @@ fn write_listener(page: &mut Exposition, parts: &Parts) {
 
 /// Writes what runs now.
 fn write_load(page: &mut Exposition, parts: &Parts) {
-    let (runs, scheduler) = (&parts.runs, &parts.runs.scheduler);
+    let (runs, scheduler) = (&parts.api.runs, &parts.api.runs.scheduler);
     let ((driven, waiting), (busy, workers)) = (runs.load(), scheduler.load());
     let (pages, sessions) = (scheduler.busy_in_browsers(), runs.browsers.sessions());
     page.gauge("sightline_runs_driven", "Searches that run on this instance.", driven as f64);
@@ -160,29 +151,23 @@ fn write_checks(page: &mut Exposition, figures: &Figures) {
 }
 
 fn write_modules(page: &mut Exposition, parts: &Parts) {
-    let (health, catalog) = (&parts.runs.health, parts.runs.catalog());
+    let (health, catalog, now) = (&parts.api.runs.health, parts.api.runs.catalog(), parts.api.clock.now());
     let help = "Hosts that searches do not ask because they gave no answer to the last checks.";
     page.gauge("sightline_circuits_open", help, health.circuits.open().len() as f64);
     let help = "Modules that searches do not ask because they failed their last control checks.";
     page.gauge("sightline_modules_quarantined", help, health.quarantines.open().len() as f64);
     let feed = catalog.feed();
     if let Some(version) = feed.in_use {
-        let (help, age) =
-            ("Time since the catalogue feed in use was signed.", version.age(parts.clock.now()));
-        page.gauge("sightline_catalog_feed_age_seconds", help, age as f64);
+        let help = "Time since the catalogue feed in use was signed.";
+        page.gauge("sightline_catalog_feed_age_seconds", help, version.age(now) as f64);
     }
     let help = "1 if the last attempt brought no catalogue feed that can be used.";
     page.gauge("sightline_catalog_feed_failed", help, f64::from(u8::from(feed.failed.is_some())));
-    let all = health.of_all(catalog.modules(), parts.clock.now());
+    let all = health.of_all(catalog.modules(), now);
     let count = |verdict| all.iter().filter(|(_, health)| health.status == verdict).count() as u64;
     let modules = Verdict::ALL.into_iter().map(|verdict| (verdict.as_str(), count(verdict)));
-    page.by(
-        "health",
-        Gauge,
-        "sightline_modules",
-        "Modules of the catalogue by their current health.",
-        modules,
-    );
+    let help = "Modules of the catalogue by their current health.";
+    page.by("health", Gauge, "sightline_modules", help, modules);
 }
 
 fn write_deliveries(page: &mut Exposition, parts: &Parts) {
@@ -198,7 +183,7 @@ fn write_deliveries(page: &mut Exposition, parts: &Parts) {
 }
 
 fn write_store(page: &mut Exposition, parts: &Parts) {
-    let (load, operations) = (parts.store.load(), parts.store.operations());
+    let (load, operations) = (parts.api.store.load(), parts.api.store.operations());
     let help = "Open connections of the store's pool.";
     let connections = [("used", load.used as u64), ("idle", load.idle as u64)];
     page.by("state", Gauge, "sightline_store_connections", help, connections);

@@ -104,7 +104,7 @@ const API_VERSION: &str = "v1";
 #[utoipa::path(get, path = "/v1/capabilities", responses((status = 200, body = Capabilities<'_>)))]
 pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
     let plans = api.accounts.plans();
-    let base_url = &api.config.base_url;
+    let base_url = &api.base_url;
     let (counts, limits) = (api.runs.module_counts(), api.limiter.limits());
     Ok(ok_json(&Capabilities {
         version: API_VERSION,
@@ -176,7 +176,7 @@ pub fn get_health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
         streaming: true,
         time: api.clock.now(),
         release: env!("CARGO_PKG_VERSION"),
-        sandbox: api.config.sandbox,
+        sandbox: api.sandbox,
     }))
 }
 

@@ -31,16 +31,12 @@ const PING_WAIT: Duration = Duration::from_millis(100);
 /// The settings of the API.
 #[derive(Debug, Clone)]
 pub struct ApiConfig {
-    /// The address that clients use, without a slash at its end.
-    pub base_url: String,
     /// The longest wait of a request.
     pub sync_wait: Duration,
     /// The longest duration of a stream.
     pub stream_timeout: Duration,
     /// The time without an event after which a stream sends a comment.
     pub keep_alive: Duration,
-    /// Whether the web is simulated. Every answer then has a header that says so.
-    pub sandbox: bool,
     /// The origins of pages that may call the API; `*` allows all.
     pub cors_origins: Vec<String>,
 }
@@ -48,8 +44,6 @@ pub struct ApiConfig {
 /// The JSON API.
 pub struct Api {
     pub(super) config: ApiConfig,
-    /// The path of the base URL, without a slash at its end. Addresses in answers begin with it.
-    pub(super) root: String,
     pub(super) services: Services,
     /// Whether the database answers.
     pub(super) ping: Cache<(), bool>,

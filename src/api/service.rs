@@ -10,7 +10,6 @@ use super::openapi::document;
 use super::routes::{Access, Endpoint, ROUTES, Route};
 use crate::account::rate_limit::RateLimitState;
 use crate::account::service::{Accounts, Caller};
-use crate::base::address::path_prefix;
 use crate::base::cache::{Bounds, Cache};
 use crate::http::{
     Reply, Request, Response, ResponseContext, Router, Segments, Service, StaticFile, etag_of,
@@ -31,7 +30,6 @@ impl Api {
     /// Creates the API over these parts.
     pub fn new(config: ApiConfig, services: Services) -> Self {
         Self {
-            root: path_prefix(&config.base_url),
             config,
             services,
             ping: Cache::new(Bounds { entries: 1, weight: 1 }),
@@ -44,7 +42,7 @@ impl Api {
     /// Returns the document of `/openapi.json`, which is made for its first request.
     pub(super) fn openapi(&self) -> &Arc<StaticFile> {
         self.openapi.get_or_init(|| {
-            let text = document(&self.config.base_url).to_string();
+            let text = document(&self.base_url).to_string();
             Arc::new(StaticFile::plain("application/json", text.into_bytes()))
         })
     }
@@ -123,7 +121,7 @@ impl Service for Api {
 
     fn with_headers(&self, response: Response, context: &ResponseContext<RequestState>) -> Response {
         let mut response = with_rate_limits(response, &context.state.counted);
-        if self.config.sandbox {
+        if self.sandbox {
             response = response.with_header("X-Sightline-Sandbox", "true");
         }
         // A cache must not reuse an answer for another origin, or for none.

@@ -102,7 +102,7 @@ pub fn create_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let watch = NewWatch {
         id: WatchId::new(),
         account: caller.account.id,
-        simulated: api.config.sandbox,
+        simulated: api.sandbox,
         search: search.search,
         every: options.every.parse()?,
         notify_on: options.notify_on.unwrap_or_else(|| ChangeKind::ALL.to_vec()),

@@ -1,111 +1,24 @@
-//! [`Engine`]: the catalogue, prober, checker and runs, which all commands share that ask sites.
+//! The parts of all commands that ask sites: catalogue, prober, checker, keys.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use log::{debug, info, warn};
 
 use super::error::Failure;
-use crate::base::clock::Clock;
-use crate::base::{descriptors, threads};
+use crate::base::descriptors;
 use crate::config::{EngineConfig, SandboxMode, Time, VARIABLE_PREFIX};
 use crate::modules::catalog::Catalog;
 use crate::modules::checker::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::near::did_you_mean;
-use crate::modules::probe::{Browsers, NoBrowser, Prober};
+use crate::modules::probe::Prober;
 use crate::net::{BrowserConfig, HttpProber, NetConfig, RealBrowsers};
-use crate::runs::service::{ChargeOf, Limits, Runs, RunsConfig};
-use crate::sandbox::{Sandbox, SandboxOptions};
-use crate::store::Store;
-
-/// The most runs that wait for a driver. At the usual length of a search this is about ten minutes of work.
-const MAX_WAITING_RUNS: usize = 1000;
-/// The time for which an ended run stays in memory.
-const KEEP_ENDED: Duration = Duration::from_secs(60);
-/// The longest time that a run whose checks are done waits for an unavailable store. This is longer than a restart, a
-/// failover or freeing disk space takes. Memory stays bounded, because no run starts meanwhile.
-const STORE_OUTAGE_LIMIT: Duration = Duration::from_secs(10 * 60);
+use crate::sandbox::SandboxOptions;
 
 /// The memory for the parsed answers of sites, in bytes. Checks wait for it.
 const ANSWER_MEMORY: usize = 256 * 1024 * 1024;
-
-/// The fewest threads that searches need: the first workers, and as many for drivers, look-ups of addresses,
-/// maintenance and signals.
-const FEWEST_THREADS: usize = 64;
-
-/// The parts that run searches.
-pub(super) struct Engine {
-    pub(super) runs: Arc<Runs>,
-    /// The browser.
-    pub(super) browsers: Option<Arc<RealBrowsers>>,
-    /// The simulated web.
-    pub(super) sandbox: Option<Arc<Sandbox>>,
-}
-
-impl Engine {
-    /// Builds the parts. `max_runs` bounds the runs that are driven at once.
-    pub(super) fn build(
-        config: &EngineConfig,
-        catalog: Arc<Catalog>,
-        max_runs: usize,
-        store: Arc<Store>,
-        clock: Arc<dyn Clock>,
-        charge_of: ChargeOf,
-    ) -> Result<Self, Failure> {
-        threads::require(FEWEST_THREADS).map_err(Failure::failed)?;
-        let sandbox = sandbox_options(config.sandbox)
-            .map(|options| Arc::new(Sandbox::new(catalog.modules().iter().cloned(), options)));
-        let (prober, real) = prober(config)?;
-        let prober = sandbox.clone().map_or(prober, |sandbox| sandbox as _);
-        let browsers: Arc<dyn Browsers> = match (&real, &sandbox) {
-            (Some(real), _) => Arc::clone(real) as _,
-            (None, Some(sandbox)) => Arc::clone(sandbox) as _,
-            (None, None) => Arc::new(NoBrowser),
-        };
-        let checker = checker(config, prober, operator_keys(config));
-        let runs = Runs::new(
-            store,
-            catalog,
-            checker,
-            browsers,
-            clock,
-            RunsConfig {
-                check_workers: check_workers(config),
-                host_concurrency: config.host_concurrency,
-                share_answers: config.time(Time::SHARE_ANSWERS),
-                max_runs,
-                max_waiting: MAX_WAITING_RUNS,
-                limits: Limits {
-                    check_timeout: config.check_timeout,
-                    run_timeout: config.run_timeout,
-                    // The last quarter is left for noticing: instances look for interrupted runs
-                    // periodically.
-                    lease: config.time(Time::LEASE) * 3 / 4,
-                    store_patience: STORE_OUTAGE_LIMIT,
-                    host_retry: config.time(Time::HOST_RETRY),
-                    quarantine_retry: config.time(Time::QUARANTINE_RETRY),
-                },
-                keep_ended: KEEP_ENDED,
-                discovery: config.discovery,
-                simulated: sandbox.is_some(),
-            },
-            charge_of,
-        );
-        Ok(Self { runs, browsers: real, sandbox })
-    }
-}
-
-impl Drop for Engine {
-    /// Ends the browsers, also if other parts still hold a reference.
-    fn drop(&mut self) {
-        if let Some(browsers) = &self.browsers {
-            browsers.stop();
-        }
-    }
-}
 
 /// Returns how many checks run at once: the configured number, or fewer if there are not enough file
 /// descriptors. A check without a descriptor would end as skipped.

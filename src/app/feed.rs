@@ -38,7 +38,7 @@ pub(super) struct FeedKeeper {
 impl FeedKeeper {
     /// Returns `None` if no feed is configured.
     pub(super) fn new(config: &ServeConfig, store: &Arc<Store>) -> Option<Self> {
-        config.feed.source.as_ref()?;
+        config.catalog_feed.as_ref()?;
         let (config, store) = (config.clone(), Arc::clone(store));
         Some(Self { config, store, kept: None, next_fetch: Instant::now(), fetch: None })
     }
@@ -49,7 +49,7 @@ impl FeedKeeper {
     /// Returns an error if the store fails.
     pub(super) fn kept_catalog(&mut self, plain: Arc<Catalog>) -> Result<Arc<Catalog>, Failure> {
         let Some(text) = self.store.catalog_feed().map_err(Failure::failed)? else { return Ok(plain) };
-        let kept = Feed::open(&text, &self.config.feed.keys).and_then(|feed| {
+        let kept = Feed::open(&text, &self.config.catalog_keys).and_then(|feed| {
             self.kept = Some(feed.version);
             load(&self.config, &feed)
         });
@@ -92,7 +92,7 @@ impl FeedKeeper {
 /// Reads the feed, and loads the catalogue with it if it may replace the one in use.
 fn fetch(config: &ServeConfig, in_use: Option<FeedVersion>, kept: Option<FeedVersion>) -> Fetched {
     let text = read(config)?;
-    let feed = Feed::open(&text, &config.feed.keys)?;
+    let feed = Feed::open(&text, &config.catalog_keys)?;
     if in_use.is_some_and(|in_use| in_use.created_at == feed.version.created_at) {
         return Ok(None);
     }
@@ -109,7 +109,7 @@ fn load(config: &ServeConfig, feed: &Feed) -> Result<Catalog, String> {
 
 /// Returns the text of the feed.
 fn read(config: &ServeConfig) -> Result<String, String> {
-    let source = config.feed.source.as_deref().unwrap_or_default();
+    let source = config.catalog_feed.as_deref().unwrap_or_default();
     let text = match Url::parse(source).ok().filter(Url::has_host) {
         Some(url) => download(config, url),
         None => read_file(Path::new(source)),

@@ -1,6 +1,7 @@
 //! The first start with an empty database: creates an account and a key, and prints a command to paste and a
 //! link for the browser.
 
+use std::error::Error;
 use std::io::{self, Write};
 
 use log::warn;
@@ -13,7 +14,7 @@ use crate::account::sign_in::SignIns;
 use crate::account::sign_in::token::Token;
 use crate::model::account::Role;
 use crate::model::audit::Origin;
-use crate::model::refusal::{Code, Refusal};
+use crate::model::refusal::Code;
 
 /// Email address of the account that the first start creates.
 pub(super) const LOCAL_ACCOUNT: &str = "local@localhost";
@@ -30,30 +31,26 @@ pub(super) fn first_account(
     accounts: &Accounts,
     sign_ins: &SignIns,
 ) -> Result<Option<FirstAccount>, Failure> {
-    let failed = |error: Refusal| Failure::failed(error).at("cannot create the first account");
-    if !accounts.store.accounts().map_err(|error| failed(error.into()))?.is_empty() {
-        return Ok(None);
-    }
-    let Some(plan) = best_plan(accounts.plans()) else {
-        warn!("no plan has API access: create an account with `sightline account create`");
-        return Ok(None);
+    let create = || -> Result<Option<FirstAccount>, Box<dyn Error>> {
+        if !accounts.store.accounts()?.is_empty() {
+            return Ok(None);
+        }
+        let Some(plan) = best_plan(accounts.plans()) else {
+            warn!("no plan has API access: create an account with `sightline account create`");
+            return Ok(None);
+        };
+        let account = match accounts.create_account(LOCAL_ACCOUNT, &plan.name, &Origin::SYSTEM) {
+            // Another instance on the same database created it, and shows the key.
+            Err(refusal) if refusal.code == Code::Conflict => return Ok(None),
+            created => created?,
+        };
+        let (key, _) = accounts.create_key(&account, "made at the first start", &Origin::SYSTEM)?;
+        // The person who starts the server is its operator.
+        sign_ins.set_role(account.id, Role::Operator, &Origin::SYSTEM)?;
+        let link = sign_ins.make_link(account.id, &Origin::SYSTEM)?;
+        Ok(Some(FirstAccount { key, link }))
     };
-    let account = match accounts.create_account(LOCAL_ACCOUNT, &plan.name, &Origin::SYSTEM) {
-        Ok(account) => account,
-        // Another instance on the same database created it, and shows the key.
-        Err(refusal) if refusal.code == Code::Conflict => return Ok(None),
-        Err(error) => return Err(failed(error)),
-    };
-    let (key, _) =
-        accounts.create_key(&account, "made at the first start", &Origin::SYSTEM).map_err(failed)?;
-    // The person who starts the server is its operator.
-    let made_operator = sign_ins.set_role(account.id, Role::Operator, &Origin::SYSTEM);
-    made_operator
-        .map_err(|error| Failure::failed(error).at("cannot make the first account that of an operator"))?;
-    let link = sign_ins
-        .make_link(account.id, &Origin::SYSTEM)
-        .map_err(|error| Failure::failed(error).at("cannot create the set-up link of the first account"))?;
-    Ok(Some(FirstAccount { key, link }))
+    create().map_err(|error| Failure::failed(error).at("cannot create the first account"))
 }
 
 /// Returns the plan with API access and the most credits.

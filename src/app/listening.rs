@@ -25,7 +25,7 @@ const ADMIN_QUEUE: usize = 64;
 /// The most answers that may be written to slow clients at once.
 const ADMIN_SLOW_READERS: usize = 8;
 
-/// Opens the configured address, or takes the socket that a service manager passes (`LISTEN_FDS`).
+/// Opens the configured address.
 ///
 /// # Errors
 /// Fails if the address cannot be opened. Returns a configuration error if other machines can reach the
@@ -39,12 +39,8 @@ pub(super) fn open(config: &ServerConfig) -> Result<Server, Failure> {
         trusted_proxies: config.trusted_proxies.clone(),
         ..http::ServerConfig::default()
     };
-    let Some(listener) = http::activated_listener().map_err(Failure::failed)? else {
-        check_exposure("--listen", config.listen, config)?;
-        return Server::bind(&server).map_err(|error| cannot_listen(config.listen, &error));
-    };
-    check_exposure("the socket in LISTEN_FDS", listener.local_addr().map_err(Failure::failed)?, config)?;
-    Server::from_listener(listener, &server).map_err(Failure::failed)
+    check_exposure(config.listen, config)?;
+    Server::bind(&server).map_err(|error| cannot_listen(config.listen, &error))
 }
 
 /// Returns the error of an address that cannot be opened.
@@ -61,7 +57,7 @@ fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
 }
 
 /// Refuses an address that other machines can reach, unless the operator names a proxy or accepts the risk.
-fn check_exposure(what: &str, address: SocketAddr, config: &ServerConfig) -> Result<(), Failure> {
+fn check_exposure(address: SocketAddr, config: &ServerConfig) -> Result<(), Failure> {
     if address.ip().to_canonical().is_loopback() {
         return Ok(());
     }
@@ -73,7 +69,7 @@ fn check_exposure(what: &str, address: SocketAddr, config: &ServerConfig) -> Res
     }
     if config.trusted_proxies.is_empty() {
         return Err(Failure::usage(format!(
-            "{what} {address} can be reached from other machines, and no reverse proxy is named: the HTTP \
+            "--listen {address} can be reached from other machines, and no reverse proxy is named: the HTTP \
              library cannot fend off every hostile request by itself (see `sightline manual operations`); \
              allowed is a loopback address, an address behind a proxy that --trusted-proxy names, or \
              --without-proxy if it is meant to be without one"

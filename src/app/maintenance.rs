@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use log::{error, log};
+use log::{error, log, warn};
 
 use super::error::Failure;
 use super::feed::FeedKeeper;
@@ -15,6 +15,7 @@ use super::suppression::Watch;
 use crate::admin::TaskTimes;
 use crate::config::ServeConfig;
 use crate::runs::retention::RetentionTask;
+use crate::service;
 use crate::watches::keeper::WatchKeeper;
 
 /// The longest pause between two rounds.
@@ -66,29 +67,34 @@ pub(super) struct Maintenance {
     feed: Option<FeedKeeper>,
 }
 
+/// The thread of the periodic work.
+pub(super) struct MaintenanceThread(JoinHandle<()>);
+
+impl MaintenanceThread {
+    /// Waits for the end of the thread, which follows that of the runs.
+    pub(super) fn end(self) {
+        if self.0.join().is_err() {
+            warn!("the maintenance thread panicked");
+        }
+    }
+}
+
 impl Maintenance {
-    /// Prepares the work. `suppression` is the watched file of suppressed identifiers, and `feed` the catalogue
-    /// feed.
-    pub(super) fn new(
+    /// Starts the thread. `suppression` is the watched file of suppressed identifiers, and `feed` the catalogue feed.
+    pub(super) fn start(
         services: &Arc<Services>,
         config: &ServeConfig,
         suppression: Option<Watch>,
         feed: Option<FeedKeeper>,
-    ) -> Self {
+    ) -> Result<MaintenanceThread, Failure> {
         let services = Arc::clone(services);
-        let (store, clock) = (Arc::clone(&services.shared.store), Arc::clone(&services.shared.clock));
-        let retention = RetentionTask::new(Arc::clone(&store), clock, config.privacy.retain_days);
-        let (runs, accounts) = (Arc::clone(services.runs()), Arc::clone(&services.shared.accounts));
-        let watches = WatchKeeper::new(store, runs, accounts, services.engine.sandbox.is_some());
-        Self { services, watches, retention, suppression, feed }
-    }
-
-    /// Starts the thread. It ends when the runs are shut down.
-    pub(super) fn start(mut self) -> Result<JoinHandle<()>, Failure> {
-        thread::Builder::new()
-            .name("maintenance".to_owned())
-            .spawn(move || self.work())
-            .map_err(|error| Failure::failed(error).at("cannot start the maintenance thread"))
+        let service::Services { store, clock, runs, accounts, sandbox, .. } = services.shared.clone();
+        let retention = RetentionTask::new(Arc::clone(&store), clock, config.retain_days);
+        let watches = WatchKeeper::new(store, runs, accounts, sandbox);
+        let mut own = Self { services, watches, retention, suppression, feed };
+        let thread = thread::Builder::new().name("maintenance".to_owned()).spawn(move || own.work());
+        let failed = |error| Failure::failed(error).at("cannot start the maintenance thread");
+        thread.map(MaintenanceThread).map_err(failed)
     }
 
     fn work(&mut self) {
@@ -110,7 +116,7 @@ impl Maintenance {
     fn read_catalogue(&mut self) {
         let current = self.services.runs().catalog();
         if let Some(catalog) = self.feed.as_mut().and_then(|feed| feed.renewed_catalog(&current)) {
-            if let Some(sandbox) = &self.services.engine.sandbox {
+            if let Some(sandbox) = &self.services.sandbox {
                 sandbox.replace(catalog.modules().iter().cloned());
             }
             self.services.runs().use_catalog(catalog);

@@ -2,8 +2,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `engine` | catalogue, prober, checker and runs, which all commands share that ask sites |
-//! | `services` | what all surfaces and tasks of `serve` and `mcp` need |
+//! | `engine` | catalogue, prober, checker and keys, which all commands share that ask sites |
+//! | `services` | what all surfaces and tasks of `serve`, `mcp` and `search` need, built by one function |
 //! | `serve` | runs a server until it is asked to stop, and stops it in bounded time |
 //! | `listening` | the public listener and that for metrics and probes |
 //! | `maintenance` | periodic work |

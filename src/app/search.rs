@@ -5,13 +5,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::engine::{Engine, check_keys, load_catalog};
+use super::engine::load_catalog;
 use super::error::Failure;
-use super::suppression;
-use crate::base::clock::{Clock, SystemClock};
+use super::services::Services;
 use crate::base::ids::AccountId;
 use crate::config::{EngineConfig, SuppressionConfig};
-use crate::model::account::{Account, Role};
 use crate::model::audit::Origin;
 use crate::model::credits::{Charge, Cycle};
 use crate::model::follow::FollowOrder;
@@ -26,7 +24,6 @@ use crate::runs::live::LiveRun;
 use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
 use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
-use crate::store::{self, Store};
 
 /// The interval at which a search looks for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -94,7 +91,7 @@ pub fn search(
     mut sink: impl FnMut(usize, SearchEvent<'_>) -> ControlFlow<()>,
 ) -> Result<(), Failure> {
     let local = LocalSearches::open(request, stop)?;
-    let runs = &local.engine.runs;
+    let runs = local.services.runs();
     let mut waiting = queries.iter();
     let mut started: VecDeque<Option<Arc<LiveRun>>> = VecDeque::new();
     for index in 0..queries.len() {
@@ -123,65 +120,42 @@ pub fn search(
 struct LocalSearches<'r> {
     request: &'r SearchRequest,
     stop: &'r Stop,
-    engine: Engine,
-    store: Arc<Store>,
+    services: Arc<Services>,
     account: AccountId,
-    clock: Arc<dyn Clock>,
 }
 
 impl<'r> LocalSearches<'r> {
     fn open(request: &'r SearchRequest, stop: &'r Stop) -> Result<Self, Failure> {
-        let suppressed = suppression::load(&request.suppression)?;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let store = store::in_memory().map_err(Failure::failed)?;
-        let now = clock.now();
-        let (id, email, plan) = (AccountId::new(), "local".to_owned(), String::new());
-        let account = Account { id, email, plan, anchor: now, created_at: now, role: Role::default() };
-        store.add_account(&account, &Origin::CLI).map_err(Failure::failed)?;
-        let catalog = load_catalog(&request.engine)?;
-        check_keys(&request.engine, &catalog)?;
-        // The driver of a search may end a moment after the next one has begun.
-        let most_runs = 2 * AT_ONCE;
-        let engine = Engine::build(
-            &request.engine,
-            catalog,
-            most_runs,
-            Arc::clone(&store),
-            Arc::clone(&clock),
-            // The searches of leads are started here.
-            Box::new(|_| Ok(None)),
-        )?;
-        if let Some((list, _)) = suppressed {
-            engine.runs.suppress(list);
-        }
-        Ok(Self { request, stop, engine, store, account: id, clock })
+        // The driver of a search may end a moment after the next one has begun. Leads are followed here.
+        let local = Services::local(&request.engine, &request.suppression, 2 * AT_ONCE, false)?;
+        Ok(Self { request, stop, services: local.services, account: local.caller.account.id })
     }
 
     fn start(&self, search: Search, cause: Cause) -> Result<Arc<LiveRun>, Failure> {
-        let now = self.clock.now();
+        let now = self.services.shared.clock.now();
         let charge = Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) };
         let (account, origin) = (self.account, Origin::CLI);
         let started = StartRequest { account, search, cause, charge, idempotency: None, origin };
-        match self.engine.runs.start(started) {
+        match self.services.runs().start(started) {
             Ok(StartResult::Started(run)) => {
-                self.engine.runs.live(run.id).ok_or_else(|| Failure::failed("cannot start the search"))
+                self.services.runs().live(run.id).ok_or_else(|| Failure::failed("cannot start the search"))
             }
             Err(StartError::Choice(error)) => Err(Failure::usage(error)),
-            Err(StartError::NoBrowser) => Err(browser_error(&self.engine)),
+            Err(StartError::NoBrowser) => Err(browser_error(self.services.runs())),
             Ok(_) | Err(_) => Err(Failure::failed("cannot start the search")),
         }
     }
 
     fn start_first(&self, query: &Query) -> Result<Arc<LiveRun>, Failure> {
         let SearchRequest { premium, options, choice, follow, .. } = self.request.clone();
-        let choice = self.engine.runs.catalog().with_ids(query.search_type(), choice);
+        let choice = self.services.runs().catalog().with_ids(query.search_type(), choice);
         let follow = follow.map(|order| Arc::new(FollowOrder { choice: choice.clone(), ..order }));
         self.start(Search { premium, options, choice, follow, ..Search::plain(query) }, Cause::Request)
     }
 
     /// Passes the events of a run to `sink`, and then those of the searches that its leads start.
     fn follow(&self, run: &LiveRun, sink: &mut Sink<'_>) -> ControlFlow<()> {
-        let runs = &self.engine.runs;
+        let runs = self.services.runs();
         self.watch(run, sink)?;
         let mut records = vec![self.record(run)];
         let order = records[0].summary.follow.clone();
@@ -204,9 +178,9 @@ impl<'r> LocalSearches<'r> {
     }
 
     fn record(&self, run: &LiveRun) -> RunRecord {
-        let mut record = run.record(self.clock.now());
+        let mut record = run.record(self.services.shared.clock.now());
         // They are in memory, so this does not fail.
-        record.thumbnails = self.store.thumbnails(record.summary.id).unwrap_or_default();
+        record.thumbnails = self.services.shared.store.thumbnails(record.summary.id).unwrap_or_default();
         record
     }
 
@@ -216,7 +190,7 @@ impl<'r> LocalSearches<'r> {
         let (mut shown, mut completed) = (0, None);
         loop {
             if self.stop.is_set() {
-                run.end_early(self.clock.now());
+                run.end_early(self.services.shared.clock.now());
             }
             let (summary, results, version) = run.snapshot();
             for result in &results[shown..] {
@@ -231,14 +205,14 @@ impl<'r> LocalSearches<'r> {
                 return ControlFlow::Continue(());
             }
             run.wait_for_change(version, Instant::now() + LOOK_EVERY);
-            self.engine.runs.run_due_tasks();
+            self.services.runs().run_due_tasks();
         }
     }
 }
 
 /// Returns the error for a premium search without a browser: none is configured, or none answers.
-fn browser_error(engine: &Engine) -> Failure {
-    match engine.runs.browsers.sessions() {
+fn browser_error(runs: &Runs) -> Failure {
+    match runs.browsers.sessions() {
         0 => Failure::usage("no browser is configured: a premium search needs one (--browser auto)"),
         _ => Failure::failed("the configured browser does not answer: a premium search needs one"),
     }

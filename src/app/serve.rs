@@ -15,14 +15,15 @@ use super::feed::FeedKeeper;
 use super::first_start::{self, FirstAccount};
 use super::listening::PublicHandler;
 use super::maintenance::Maintenance;
-use super::services::Services;
+use super::services::{Opened, Services};
 use super::{listening, service_manager, suppression, webhooks};
-use crate::admin::Admin;
+use crate::admin::{self, Admin};
 use crate::base::clock::{Clock as _, SystemClock};
 use crate::base::threads;
 use crate::config::{ServeConfig, Time};
 use crate::http::RunningServer;
 use crate::store::{self, Store};
+use crate::web::Web;
 
 /// The fewest threads with which the parts can start: request workers, database, listeners, a few checks and connections.
 const FEWEST_THREADS: usize = 196;
@@ -54,10 +55,10 @@ fn run(config: &ServeConfig) -> Result<(), Failure> {
     // Before anything is created: a mistake in the catalogue or an address in use leaves nothing behind.
     let plain = load_catalog(&config.engine)?;
     // A module of the feed may be the one that uses a key.
-    if config.feed.source.is_none() {
+    if config.catalog_feed.is_none() {
         check_keys(&config.engine, &plain)?;
     }
-    let (suppressed, watch) = suppression::load(&config.privacy.suppression)?.unzip();
+    let (suppressed, watch) = suppression::load(&config.suppression)?.unzip();
     let server = listening::open(&config.server)?;
     let admin = Arc::new(Admin::new(SystemClock.now()));
     let admin_address = config.server.admin_listen;
@@ -67,19 +68,27 @@ fn run(config: &ServeConfig) -> Result<(), Failure> {
     let catalog =
         feed.as_mut().map_or(Ok(Arc::clone(&plain)), |feed| feed.kept_catalog(Arc::clone(&plain)))?;
     let key = webhooks::load_key(config, &store)?;
-    let (address, load_reader) = (server.local_addr(), server.load_reader());
+    let (address, threads) = (server.local_addr(), server.threads());
     let base_url = config.server.base_url_at(address);
-    let services = Services::build(config, catalog, suppressed, store, key, base_url.clone())?;
-    if services.engine.sandbox.is_some() {
+    let opened = Opened { catalog, suppressed, store, key, base_url: base_url.clone(), follows: true };
+    let services = Services::build(config, opened)?;
+    if services.shared.sandbox {
         warn!("the web is simulated: no result is real");
     }
-    let web = Arc::new(services.web(base_url.clone(), load_reader.clone()));
+    let sign_ins = Arc::clone(&services.sign_ins);
+    let web = Arc::new(Web::new(services.shared.clone(), sign_ins, threads.clone()));
     let handler = PublicHandler { api: Arc::clone(&services.api).router(), web: web.router() };
     let traffic = [handler.api.traffic(), handler.web.traffic()].map(Arc::clone);
     let first = first_start::first_account(&services.shared.accounts, &services.sign_ins)?;
     let server = server.start(Arc::new(handler)).map_err(|error| Failure::failed(error).at("the server"))?;
-    let maintenance = Maintenance::new(&services, config, watch, feed).start()?;
-    admin.serve(services.admin(traffic, load_reader));
+    let maintenance = Maintenance::start(&services, config, watch, feed)?;
+    admin.serve(admin::Parts {
+        api: Arc::clone(&services.api),
+        traffic,
+        deliveries: services.deliveries.clone(),
+        threads,
+        maintained: Arc::clone(&services.maintained),
+    });
     announce(&format!("http://{address}"), first.as_ref(), &base_url);
     service_manager::notify("READY=1");
 
@@ -88,9 +97,7 @@ fn run(config: &ServeConfig) -> Result<(), Failure> {
     service_manager::notify("STOPPING=1");
     info!("signal {}: shutting down", signal.unwrap_or_default());
     shut_down(server, &services, signals, config.server.drain_timeout);
-    if maintenance.join().is_err() {
-        warn!("the maintenance thread panicked");
-    }
+    maintenance.end();
     drop(services);
     if let Some(server) = admin_server {
         server.shutdown(ADMIN_DRAIN);

@@ -1,42 +1,63 @@
-//! [`Services`]: what all surfaces and tasks of a process need. One function builds it, for `serve` and `mcp`.
+//! [`Services`]: what all surfaces and tasks of a process need. One function builds it, for `serve`, `mcp` and `search`.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::engine::Engine;
+use super::engine::{
+    check_keys, check_workers, checker, load_catalog, operator_keys, prober, sandbox_options,
+};
 use super::error::Failure;
+use super::first_start::{LOCAL_ACCOUNT, best_plan};
+use super::suppression::{self, Watch};
 use super::webhooks;
 use crate::account::rate_limit::{RateLimiter, RateLimits};
-use crate::account::service::Accounts;
+use crate::account::service::{Accounts, Caller};
 use crate::account::sign_in::SignIns;
-use crate::admin::{self, TaskTimes};
+use crate::admin::TaskTimes;
 use crate::api::{Api, ApiConfig};
+use crate::base::address::path_prefix;
 use crate::base::clock::{Clock, SystemClock};
-use crate::config::{ServeConfig, Time};
-use crate::http::{LoadReader, Traffic};
+use crate::base::threads;
+use crate::config::{EngineConfig, ServeConfig, SuppressionConfig, Time};
+use crate::model::audit::{Actor, Origin};
 use crate::model::credits::STANDARD_COST;
 use crate::model::drive::{Notification, Subscriber};
 use crate::model::quota::Policy;
 use crate::model::sign_in::SessionLimits;
 use crate::modules::catalog::Catalog;
-use crate::runs::service::Runs;
+use crate::modules::probe::{Browsers, NoBrowser};
+use crate::net::RealBrowsers;
+use crate::runs::service::{ChargeOf, Limits, Runs, RunsConfig};
 use crate::runs::suppression::Suppressed;
+use crate::sandbox::Sandbox;
 use crate::service;
-use crate::store::Store;
-use crate::web::Web;
+use crate::store::{self, Store};
 use crate::webhooks::dispatcher::Dispatcher;
 use crate::webhooks::registry::Webhooks;
 use crate::webhooks::secret::SealingKey;
 
+/// The most runs that wait for a driver. At the usual length of a search this is about ten minutes of work.
+const MAX_WAITING_RUNS: usize = 1000;
+/// The time for which an ended run stays in memory.
+const KEEP_ENDED: Duration = Duration::from_secs(60);
+/// The longest time that a run whose checks are done waits for an unavailable store. This is longer than a restart, a
+/// failover or freeing disk space takes. Memory stays bounded, because no run starts meanwhile.
+const STORE_OUTAGE_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// A session of the web app ends after this time in any case.
 const LONGEST_SESSION: Duration = Duration::from_secs(90 * 86_400);
+/// The fewest threads that searches need: the first workers, and as many for drivers, look-ups of addresses,
+/// maintenance and signals.
+const FEWEST_THREADS: usize = 64;
 
 /// The parts of a process on an open database.
 pub(super) struct Services {
     /// What the API and the web app are made of.
     pub(super) shared: service::Services,
     pub(super) sign_ins: Arc<SignIns>,
-    pub(super) engine: Engine,
+    /// The browser.
+    browsers: Option<Arc<RealBrowsers>>,
+    /// The simulated web.
+    pub(super) sandbox: Option<Arc<Sandbox>>,
     /// The threads that send deliveries to webhooks, unless there is no key for their secrets.
     pub(super) deliveries: Option<Arc<Dispatcher>>,
     pub(super) api: Arc<Api>,
@@ -44,54 +65,85 @@ pub(super) struct Services {
     pub(super) maintained: Arc<TaskTimes>,
 }
 
+/// What a process has opened before its services are built.
+pub(super) struct Opened {
+    pub(super) catalog: Arc<Catalog>,
+    /// The identifiers that are never searched.
+    pub(super) suppressed: Option<Suppressed>,
+    pub(super) store: Arc<Store>,
+    /// The key that encrypts the secrets of webhooks.
+    pub(super) key: Option<Arc<SealingKey>>,
+    /// The address that clients use.
+    pub(super) base_url: String,
+    /// Whether leads and batches start searches.
+    pub(super) follows: bool,
+}
+
+/// The services of a process whose database is in memory.
+pub(super) struct LocalServices {
+    pub(super) services: Arc<Services>,
+    pub(super) config: ServeConfig,
+    /// The user of this process.
+    pub(super) caller: Caller,
+    /// The watched file of suppressed identifiers.
+    pub(super) watch: Option<Watch>,
+}
+
 impl Services {
-    /// Builds the parts. `suppressed` holds the identifiers that are never searched, `key` encrypts the secrets of webhooks,
-    /// and `base_url` is the address that clients use.
+    /// Builds the parts.
     ///
     /// # Errors
     /// Fails if a part cannot be started, or if the store fails.
-    pub(super) fn build(
-        config: &ServeConfig,
-        catalog: Arc<Catalog>,
-        suppressed: Option<Suppressed>,
-        store: Arc<Store>,
-        key: Option<Arc<SealingKey>>,
-        base_url: String,
-    ) -> Result<Arc<Self>, Failure> {
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let plans = config.accounts.plans.clone();
-        let accounts = Arc::new(Accounts::new(Arc::clone(&store), plans, Arc::clone(&clock)));
-        let limits = SessionLimits { idle: config.engine.time(Time::SESSION_IDLE), longest: LONGEST_SESSION };
+    pub(super) fn build(config: &ServeConfig, opened: Opened) -> Result<Arc<Self>, Failure> {
+        threads::require(FEWEST_THREADS).map_err(Failure::failed)?;
+        let Opened { catalog, suppressed, store, key, base_url, follows } = opened;
+        let (engine, clock): (_, Arc<dyn Clock>) = (&config.engine, Arc::new(SystemClock));
+        let accounts = Accounts::new(Arc::clone(&store), config.accounts.plans.clone(), Arc::clone(&clock));
+        let accounts = Arc::new(accounts);
+        let limits = SessionLimits { idle: engine.time(Time::SESSION_IDLE), longest: LONGEST_SESSION };
         let sign_ins = SignIns::new(Arc::clone(&store), Arc::clone(&clock), limits);
+        let sandbox = sandbox_options(engine.sandbox)
+            .map(|options| Arc::new(Sandbox::new(catalog.modules().iter().cloned(), options)));
+        let (prober, browsers) = prober(engine)?;
+        let prober = sandbox.clone().map_or(prober, |sandbox| sandbox as _);
+        let pages: Arc<dyn Browsers> = match (&browsers, &sandbox) {
+            (Some(real), _) => Arc::clone(real) as _,
+            (None, Some(sandbox)) => Arc::clone(sandbox) as _,
+            (None, None) => Arc::new(NoBrowser),
+        };
+        let checker = checker(engine, prober, operator_keys(engine));
         let charging = Arc::clone(&accounts);
-        let charge_of = Box::new(move |account| charging.charge_of(account, STANDARD_COST));
-        let most_runs = config.server.max_runs;
-        let (for_runs, own_clock) = (Arc::clone(&store), Arc::clone(&clock));
-        let engine = Engine::build(&config.engine, catalog, most_runs, for_runs, own_clock, charge_of)?;
-        if let Some(list) = suppressed {
-            engine.runs.suppress(list);
-        }
-        let deliveries = key.clone().map(|key| webhooks::start(&config.engine, key, &store)).transpose()?;
-        let allows_http = config.engine.allow_private_targets;
-        let webhooks = Webhooks::new(Arc::clone(&store), key, Arc::clone(&clock), allows_http);
-        let (runs, simulated) = (&engine.runs, engine.sandbox.is_some());
+        let charge_of: ChargeOf = match follows {
+            true => Box::new(move |account| charging.charge_of(account, STANDARD_COST)),
+            false => Box::new(|_| Ok(None)),
+        };
+        let (own, of_runs) = (Arc::clone(&store), runs_config(config));
+        let runs = Runs::new(own, catalog, checker, pages, Arc::clone(&clock), of_runs, charge_of);
+        suppressed.map(|list| runs.suppress(list)).unwrap_or_default();
+        let deliveries = key.clone().map(|key| webhooks::start(engine, key, &store)).transpose()?;
+        let webhooks =
+            Webhooks::new(Arc::clone(&store), key, Arc::clone(&clock), engine.allow_private_targets);
+        let limiter = Arc::new(RateLimiter::new(rate_limits(config), Arc::clone(&store)));
         let shared = service::Services {
             accounts,
-            limiter: Arc::new(RateLimiter::new(rate_limits(config), Arc::clone(&store))),
-            runs: Arc::clone(runs),
+            limiter,
+            runs,
             webhooks: Arc::new(webhooks),
             store,
             clock,
+            root: path_prefix(&base_url),
+            base_url,
+            sandbox: sandbox.is_some(),
         };
-        let api = Arc::new(Api::new(api_config(config, simulated, base_url), shared.clone()));
-        let services = Arc::new(Self {
-            shared,
-            sign_ins: Arc::new(sign_ins),
-            engine,
-            deliveries,
-            api,
-            maintained: Arc::default(),
-        });
+        let api = ApiConfig {
+            sync_wait: engine.time(Time::WAIT),
+            stream_timeout: engine.time(Time::STREAM),
+            keep_alive: engine.time(Time::KEEP_ALIVE),
+            cors_origins: config.server.cors_origins.clone(),
+        };
+        let api = Arc::new(Api::new(api, shared.clone()));
+        let (sign_ins, maintained) = (Arc::new(sign_ins), Arc::default());
+        let services = Arc::new(Self { shared, sign_ins, browsers, sandbox, deliveries, api, maintained });
         let subscriber: Weak<Self> = Arc::downgrade(&services);
         services.shared.store.listen(subscriber).map_err(|error| {
             Failure::failed(error).at("cannot receive the notifications of other instances")
@@ -99,28 +151,46 @@ impl Services {
         Ok(services)
     }
 
+    /// Builds the parts on a database in memory, with an account of the user of this process.
+    ///
+    /// # Errors
+    /// Fails for a mistake in the configuration, or if a part cannot be started.
+    pub(super) fn local(
+        engine: &EngineConfig,
+        suppression: &SuppressionConfig,
+        max_runs: usize,
+        follows: bool,
+    ) -> Result<LocalServices, Failure> {
+        let (suppressed, watch) = suppression::load(suppression)?.unzip();
+        let catalog = load_catalog(engine)?;
+        check_keys(engine, &catalog)?;
+        let mut config = ServeConfig::from_flags::<&str>([]).map_err(Failure::failed)?;
+        (config.engine, config.server.max_runs) = (engine.clone(), max_runs);
+        config.engine.set_time(Time::WAIT, engine.run_timeout);
+        config.engine.set_time(Time::STREAM, engine.run_timeout);
+        let (store, base_url) = (store::in_memory().map_err(Failure::failed)?, "http://localhost".to_owned());
+        let opened = Opened { catalog, suppressed, store, key: None, base_url, follows };
+        let services = Self::build(&config, opened)?;
+        let plan = best_plan(&config.accounts.plans)
+            .ok_or_else(|| Failure::failed("no plan has API access"))?
+            .clone();
+        let account = services.shared.accounts.create_account(LOCAL_ACCOUNT, &plan.name, &Origin::CLI);
+        let account = account.map_err(|error| Failure::failed(error).at("cannot create the account"))?;
+        let caller = Caller { account, plan, actor: Actor::Cli, key: None };
+        Ok(LocalServices { services, config, caller, watch })
+    }
+
     /// Returns the searches.
     pub(super) fn runs(&self) -> &Arc<Runs> {
-        &self.engine.runs
+        &self.shared.runs
     }
+}
 
-    /// Builds the web app.
-    pub(super) fn web(&self, base_url: String, load_reader: LoadReader) -> Web {
-        let sandbox = self.engine.sandbox.is_some();
-        Web::new(base_url, sandbox, self.shared.clone(), Arc::clone(&self.sign_ins), load_reader)
-    }
-
-    /// Returns the parts that metrics and probes read.
-    pub(super) fn admin(&self, traffic: [Arc<Traffic>; 2], load_reader: LoadReader) -> admin::Parts {
-        admin::Parts {
-            api: Arc::clone(&self.api),
-            traffic,
-            runs: Arc::clone(self.runs()),
-            deliveries: self.deliveries.clone(),
-            store: Arc::clone(&self.shared.store),
-            load_reader,
-            clock: Arc::clone(&self.shared.clock),
-            maintained: Arc::clone(&self.maintained),
+impl Drop for Services {
+    /// Ends the browsers, also if other parts still hold a reference.
+    fn drop(&mut self) {
+        if let Some(browsers) = &self.browsers {
+            browsers.stop();
         }
     }
 }
@@ -136,6 +206,29 @@ impl Subscriber for Services {
     }
 }
 
+fn runs_config(config: &ServeConfig) -> RunsConfig {
+    let engine = &config.engine;
+    RunsConfig {
+        check_workers: check_workers(engine),
+        host_concurrency: engine.host_concurrency,
+        share_answers: engine.time(Time::SHARE_ANSWERS),
+        max_runs: config.server.max_runs,
+        max_waiting: MAX_WAITING_RUNS,
+        limits: Limits {
+            check_timeout: engine.check_timeout,
+            run_timeout: engine.run_timeout,
+            // The last quarter is left for noticing: instances look for interrupted runs periodically.
+            lease: engine.time(Time::LEASE) * 3 / 4,
+            store_patience: STORE_OUTAGE_LIMIT,
+            host_retry: engine.time(Time::HOST_RETRY),
+            quarantine_retry: engine.time(Time::QUARANTINE_RETRY),
+        },
+        keep_ended: KEEP_ENDED,
+        discovery: engine.discovery,
+        simulated: sandbox_options(engine.sandbox).is_some(),
+    }
+}
+
 fn rate_limits(config: &ServeConfig) -> RateLimits {
     let mut limits = RateLimits::default();
     for (policy, count) in &config.server.rate_limits {
@@ -146,15 +239,4 @@ fn rate_limits(config: &ServeConfig) -> RateLimits {
         }
     }
     limits
-}
-
-fn api_config(config: &ServeConfig, sandbox: bool, base_url: String) -> ApiConfig {
-    ApiConfig {
-        base_url,
-        sync_wait: config.engine.time(Time::WAIT),
-        stream_timeout: config.engine.time(Time::STREAM),
-        keep_alive: config.engine.time(Time::KEEP_ALIVE),
-        sandbox,
-        cors_origins: config.server.cors_origins.clone(),
-    }
 }

@@ -57,27 +57,26 @@ fn check_key(key: &SealingKey, path: &Path, store: &Store) -> Result<(), Failure
     Ok(())
 }
 
-/// Returns the key of `--secret-key-file`, and the path of its file. By default it is in a file beside an SQLite database,
-/// which is created on the first start. With PostgreSQL there is no default, because all instances need the same key.
+/// Returns the key of `--secret-key-file`. By default it is in a file beside an SQLite database, which is created on the
+/// first start. With PostgreSQL there is no default, because all instances need the same key.
 pub(super) fn load_key(config: &ServeConfig, store: &Store) -> Result<Option<Arc<SealingKey>>, Failure> {
-    if let Some(path) = &config.webhooks.secret_key_file {
-        return read_key(path, store).map(Some);
-    }
-    let Some(database) = config.storage.database.sqlite_file() else { return Ok(None) };
-    let mut name = database.as_os_str().to_owned();
-    name.push(KEY_SUFFIX);
-    let path = PathBuf::from(name);
-    // An empty file is left of a start that was interrupted.
-    if fs::metadata(&path).is_ok_and(|key| key.len() == 0) {
-        fs::remove_file(&path).map_err(|error| {
-            Failure::failed(error).at(format!("cannot remove the empty key {}", path.display()))
-        })?;
-    }
-    if !path.exists() {
-        create_key(&path).map_err(|error| {
-            Failure::failed(error).at(format!("cannot create the key {}", path.display()))
-        })?;
-    }
+    let path = match (&config.secret_key_file, config.storage.database.sqlite_file()) {
+        (Some(path), _) => path.clone(),
+        (None, None) => return Ok(None),
+        (None, Some(database)) => {
+            let mut name = database.as_os_str().to_owned();
+            name.push(KEY_SUFFIX);
+            let path = PathBuf::from(name);
+            // An empty file is left of a start that was interrupted.
+            let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+            if fs::metadata(&path).map_or_else(is_missing, |key| key.len() == 0) {
+                let failed =
+                    |error| Failure::failed(error).at(format!("cannot create the key {}", path.display()));
+                create_key(&path).map_err(failed)?;
+            }
+            path
+        }
+    };
     read_key(&path, store).map(Some)
 }
 
@@ -96,7 +95,7 @@ fn read_key(path: &Path, store: &Store) -> Result<Arc<SealingKey>, Failure> {
 
 /// Creates a key that only its owner can read.
 fn create_key(path: &Path) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut file = File::options().write(true).create(true).truncate(false).mode(0o600).open(path)?;
     writeln!(file, "{}", SealingKey::generate().expose())?;
     file.sync_all()
 }

@@ -1,10 +1,7 @@
 //! Time: the only file that reads the system's clock.
 //!
-//! Rules take `now` as an argument, and their callers ask a [`Clock`]. Tests set a [`ManualClock`], which lets them
-//! reach month ends and leap days without waiting.
-
-use std::sync::Arc;
-use std::time::Duration;
+//! Rules take `now` as an argument, and their callers ask a [`Clock`]. Tests set one by hand, which lets them reach month
+//! ends and leap days without waiting.
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -25,33 +22,10 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that shows a fixed time until it is set or advanced.
-#[derive(Debug, Clone)]
-pub struct ManualClock {
-    now: Arc<Mutex<Timestamp>>,
-}
-
-impl ManualClock {
-    /// Creates a clock that shows `now`.
-    pub fn new(now: Timestamp) -> Self {
-        Self { now: Arc::new(Mutex::new(truncate_to_millis(now))) }
-    }
-
-    /// Sets the time to `now`.
-    pub fn set(&self, now: Timestamp) {
-        *self.now.lock() = truncate_to_millis(now);
-    }
-
-    /// Advances the time by `step`.
-    pub fn advance(&self, step: Duration) {
-        let mut now = self.now.lock();
-        *now = truncate_to_millis(now.saturating_add(step).unwrap_or(*now));
-    }
-}
-
-impl Clock for ManualClock {
+/// A clock that shows a time until it is set, for tests.
+impl Clock for Mutex<Timestamp> {
     fn now(&self) -> Timestamp {
-        *self.now.lock()
+        truncate_to_millis(*self.lock())
     }
 }
 
@@ -119,13 +93,5 @@ mod tests {
         ] {
             assert_eq!(rfc3339_millis(truncate_to_millis(text.parse().unwrap())), want);
         }
-    }
-
-    #[test]
-    fn a_manual_clock_moves_only_when_it_is_set() {
-        let clock = ManualClock::new("2026-02-28T23:59:59.999Z".parse().unwrap());
-        assert_eq!(clock.now(), clock.now());
-        clock.advance(Duration::from_millis(1));
-        assert_eq!(rfc3339_millis(clock.now()), "2026-03-01T00:00:00.000Z");
     }
 }

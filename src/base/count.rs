@@ -53,34 +53,18 @@ impl Drop for ActiveGuard {
     }
 }
 
-/// Upper bounds of the buckets of [`DurationHistogram`], in microseconds: from the time of a cached answer to that of a
+/// Upper bounds of the buckets of [`DurationHistogram`], in seconds: from the time of a cached answer to that of a
 /// long wait in the queue. All histograms share them, so that any two can be compared.
-pub const BOUNDS_MICROS: [u64; 18] = [
-    500,
-    1_000,
-    2_500,
-    5_000,
-    10_000,
-    25_000,
-    50_000,
-    100_000,
-    250_000,
-    500_000,
-    1_000_000,
-    2_500_000,
-    5_000_000,
-    10_000_000,
-    30_000_000,
-    120_000_000,
-    300_000_000,
-    600_000_000,
+pub const BOUNDS: [f64; 18] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0, 300.0,
+    600.0,
 ];
 
 /// A histogram of durations.
 #[derive(Debug, Default)]
 pub struct DurationHistogram {
     /// One bucket for each bound, and one for longer durations.
-    buckets: [AtomicU64; BOUNDS_MICROS.len() + 1],
+    buckets: [AtomicU64; BOUNDS.len() + 1],
     /// The sum in nanoseconds, which is enough for 584 years.
     nanos: AtomicU64,
 }
@@ -89,7 +73,7 @@ pub struct DurationHistogram {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HistogramSnapshot {
     /// For each bound, the number of durations that were not longer.
-    pub up_to: [u64; BOUNDS_MICROS.len()],
+    pub up_to: [u64; BOUNDS.len()],
     /// The number of durations.
     pub count: u64,
     /// The sum of the durations in seconds.
@@ -99,9 +83,7 @@ pub struct HistogramSnapshot {
 impl DurationHistogram {
     /// Adds a duration.
     pub fn note(&self, took: Duration) {
-        // Rounded up: a duration longer than a bound belongs to the next bucket.
-        let micros = took.as_nanos().div_ceil(1000);
-        let bucket = BOUNDS_MICROS.partition_point(|bound| u128::from(*bound) < micros);
+        let bucket = BOUNDS.partition_point(|bound| *bound < took.as_secs_f64());
         self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
         self.nanos.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
@@ -109,7 +91,7 @@ impl DurationHistogram {
     /// Returns the present state.
     pub fn snapshot(&self) -> HistogramSnapshot {
         let mut count = 0;
-        let mut up_to = [0; BOUNDS_MICROS.len()];
+        let mut up_to = [0; BOUNDS.len()];
         for (bucket, cell) in self.buckets.iter().enumerate() {
             count += cell.load(Ordering::Relaxed);
             if let Some(cell) = up_to.get_mut(bucket) {

@@ -1,9 +1,11 @@
-//! Percent-encoding ([RFC 3986, section 2.1](https://www.rfc-editor.org/rfc/rfc3986#section-2.1)) and hexadecimal digits.
+//! Percent-encoding ([RFC 3986, section 2.1](https://www.rfc-editor.org/rfc/rfc3986#section-2.1)), hexadecimal digits and
+//! SHA-256.
 
 use percent_encoding::{
     AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, percent_encode as encode_bytes,
     utf8_percent_encode,
 };
+use ring::digest::{SHA256, digest};
 
 /// All ASCII characters except the unreserved ones of RFC 3986, section 2.3.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -31,6 +33,13 @@ pub fn percent_decode(text: &str) -> Option<String> {
 /// Returns the decoded text. A `%` without two hexadecimal digits stays, and invalid UTF-8 becomes U+FFFD.
 pub fn percent_decode_lossy(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+/// Returns the SHA-256 of these bytes.
+pub fn sha256(bytes: impl AsRef<[u8]>) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, bytes.as_ref()).as_ref());
+    hash
 }
 
 /// Returns the bytes in lower-case hexadecimal.

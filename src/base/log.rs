@@ -3,12 +3,12 @@
 //! A log line never holds a key, a query or a result. A message about a request carries the id of the request as a
 //! value of its own: `warn!(request_id = id.as_str(); "…")`.
 
-use std::io::{self, Stderr, Write};
+use std::io::{self, Stderr};
 
 use log::kv::{Key, VisitSource, VisitValue};
 use log::{Level, LevelFilter, Log, Metadata, Record, SetLoggerError, kv};
 use serde_json::{Map, Value};
-use simplelog::{ConfigBuilder, WriteLogger, format_description};
+use simplelog::{ConfigBuilder, WriteLogger};
 
 use super::clock::{Clock, SystemClock, rfc3339_millis};
 
@@ -26,15 +26,12 @@ pub enum LogFormat {
 /// Formats an error that ends the program like a log line. It has no level, since it is written whatever the log level
 /// is.
 pub fn fatal_line(format: LogFormat, message: &str) -> String {
+    let message = format_args!("{message}");
     match format {
         LogFormat::Text => format!("error: {message}\n"),
-        LogFormat::Json => json_line(
-            &Record::builder()
-                .level(Level::Error)
-                .target("sightline")
-                .args(format_args!("{message}"))
-                .build(),
-        ),
+        LogFormat::Json => {
+            json_line(&Record::builder().level(Level::Error).target("sightline").args(message).build()) + "\n"
+        }
     }
 }
 
@@ -43,14 +40,15 @@ pub fn fatal_line(format: LogFormat, message: &str) -> String {
 /// # Errors
 /// When a logger is installed already.
 pub fn init(level: LevelFilter, format: LogFormat) -> Result<(), SetLoggerError> {
-    let moment = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+    // simplelog leaves the values of a message out, so it gets whole lines.
     let config = ConfigBuilder::new()
-        .set_time_format_custom(moment)
+        .set_max_level(LevelFilter::Off)
+        .set_time_level(LevelFilter::Off)
         .set_thread_level(LevelFilter::Off)
-        .set_target_level(LevelFilter::Error)
+        .set_target_level(LevelFilter::Off)
         .set_location_level(LevelFilter::Off)
         .build();
-    log::set_boxed_logger(Box::new(Logger { format, text: WriteLogger::new(level, config, io::stderr()) }))?;
+    log::set_boxed_logger(Box::new(Logger { format, lines: WriteLogger::new(level, config, io::stderr()) }))?;
     log::set_max_level(level);
     Ok(())
 }
@@ -58,7 +56,7 @@ pub fn init(level: LevelFilter, format: LogFormat) -> Result<(), SetLoggerError>
 /// The logger. The level was compared before it is called.
 struct Logger {
     format: LogFormat,
-    text: Box<WriteLogger<Stderr>>,
+    lines: Box<WriteLogger<Stderr>>,
 }
 
 impl Log for Logger {
@@ -67,32 +65,31 @@ impl Log for Logger {
     }
 
     fn log(&self, record: &Record<'_>) {
-        if !self.enabled(record.metadata()) {
-            return;
+        if self.enabled(record.metadata()) {
+            let line = if self.format == LogFormat::Json { json_line(record) } else { text_line(record) };
+            let mut whole = Record::builder();
+            whole.metadata(record.metadata().clone());
+            self.lines.log(&whole.args(format_args!("{line}")).build());
         }
-        if self.format == LogFormat::Json {
-            // A log that cannot be written must not stop the service.
-            let _ = io::stderr().lock().write_all(json_line(record).as_bytes());
-            return;
-        }
-        // simplelog leaves the values of a message out.
-        let (mut before, mut behind) = (String::new(), String::new());
-        for (name, value) in fields(record) {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            if name == "request_id" {
-                before = value + " ";
-            } else {
-                behind += &format!(" {name}={value}");
-            }
-        }
-        let mut line = Record::builder();
-        line.metadata(record.metadata().clone());
-        self.text.log(&line.args(format_args!("{before}{}{behind}", record.args())).build());
     }
 
     fn flush(&self) {
-        self.text.flush();
+        self.lines.flush();
     }
+}
+
+fn text_line(record: &Record<'_>) -> String {
+    let (mut before, mut behind) = (String::new(), String::new());
+    for (name, value) in fields(record) {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        if name == "request_id" {
+            before = value + " ";
+        } else {
+            behind += &format!(" {name}={value}");
+        }
+    }
+    let (time, level) = (rfc3339_millis(SystemClock.now()), record.level());
+    format!("{time} [{level}] {}: {before}{}{behind}", record.target(), record.args())
 }
 
 fn json_line(record: &Record<'_>) -> String {
@@ -100,13 +97,9 @@ fn json_line(record: &Record<'_>) -> String {
     line.insert("time".to_owned(), rfc3339_millis(SystemClock.now()).into());
     line.insert("level".to_owned(), record.level().as_str().to_ascii_lowercase().into());
     line.insert("target".to_owned(), record.target().into());
-    for (name, value) in fields(record) {
-        line.insert(name, value);
-    }
+    line.extend(fields(record));
     line.insert("message".to_owned(), record.args().to_string().into());
-    let mut line = Value::Object(line).to_string();
-    line.push('\n');
-    line
+    Value::Object(line).to_string()
 }
 
 /// Returns the keys and values of a line in the order in which they were given, without empty ones.

@@ -1,6 +1,6 @@
 //! The options of browsers.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use clap::Args;
 use url::Url;
@@ -52,15 +52,8 @@ fn browser(text: &str) -> Result<BrowserSource, String> {
     if text.contains('/') && !text.contains("://") {
         return value::readable_file(text).map(BrowserSource::Program);
     }
-    let url = Url::parse(text).ok().filter(|url| {
-        url.scheme() == "http"
-            && url.has_host()
-            && url.path() == "/"
-            && url.username().is_empty()
-            && url.password().is_none()
-            && url.query().is_none()
-            && url.fragment().is_none()
-    });
+    let is_of_chromium = |url: &Url| url.scheme() == "http" && url.path() == "/";
+    let url = value::web_address(text).filter(is_of_chromium);
     url.map(BrowserSource::At)
         .ok_or_else(|| "expected auto, the path of a Chromium or http://HOST:PORT".to_owned())
 }
@@ -79,14 +72,10 @@ fn egress_proxy(text: &str) -> Result<EgressProxyAddress, String> {
     if announced.is_none() && listen.ip().is_unspecified() {
         return Err(format!("browsers cannot connect to {}; {ALLOWED}", listen.ip()));
     }
-    if listen.port() == 0 && !is_this_machine(listen.ip()) {
+    if listen.port() == 0 && !listen.ip().to_canonical().is_loopback() {
         return Err(format!("browsers on other machines need a fixed port; {ALLOWED}"));
     }
     Ok(EgressProxyAddress { listen, announced: announced.map(str::to_owned) })
-}
-
-fn is_this_machine(ip: IpAddr) -> bool {
-    ip.to_canonical().is_loopback()
 }
 
 #[cfg(test)]
@@ -100,7 +89,7 @@ mod tests {
         for bad in
             ["", "Auto", "chromium", "ws://h:1", "https://h:1", "http://u:p@h", "http://h/x", "http://"]
         {
-            assert!(browser(bad).unwrap_err().starts_with("auto, the path"), "{bad}");
+            assert!(browser(bad).unwrap_err().starts_with("expected auto, the path"), "{bad}");
         }
         let read = egress_proxy("0.0.0.0:3130=sightline").unwrap();
         assert_eq!((read.listen.port(), read.announced.as_deref()), (3130, Some("sightline")));

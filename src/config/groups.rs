@@ -22,7 +22,6 @@ use crate::account::plan::{DEFAULT_PLANS, PlanTable};
 use crate::base::certificates::Authorities;
 use crate::base::log::LogFormat;
 use crate::base::secret::Secret;
-use crate::base::signature::PublicKey;
 use crate::http::Network;
 use crate::model::quota::Policy;
 use crate::net::OutboundProxy;
@@ -33,8 +32,7 @@ use crate::store::DatabaseUrl;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Server")]
 pub struct ServerConfig {
-    /// Address and port to listen on; port 0 takes a free one; a socket that a service manager passes
-    /// (LISTEN_FDS) is used instead
+    /// Address and port to listen on; port 0 takes a free one
     #[arg(long, env = "SIGHTLINE_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     #[arg(value_parser = checked(value::listen))]
     pub listen: SocketAddr,
@@ -65,7 +63,7 @@ pub struct ServerConfig {
     /// Address or network of a reverse proxy whose X-Forwarded-For is trusted (repeatable; variable:
     /// separated by commas)
     #[arg(long = "trusted-proxy", env = "SIGHTLINE_TRUSTED_PROXY", value_name = "NETWORK")]
-    #[arg(value_delimiter = ',', value_parser = checked(value::network))]
+    #[arg(value_delimiter = ',', value_parser = checked(str::parse::<Network>))]
     pub trusted_proxies: Vec<Network>,
     /// Listen on an address that other machines can reach although no reverse proxy is named: without one,
     /// some requests can use up memory and connections
@@ -100,16 +98,6 @@ pub struct StorageConfig {
     pub database: DatabaseUrl,
 }
 
-/// The options of webhooks.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Webhooks")]
-pub struct WebhookConfig {
-    /// File with the key that encrypts the secrets of webhooks, 32 random bytes in Base64; the same for all instances;
-    /// with SQLite, a key beside the database is created by default
-    #[arg(long, env = "SIGHTLINE_SECRET_KEY_FILE", value_name = "FILE", value_parser = checked(value::readable_file))]
-    pub secret_key_file: Option<PathBuf>,
-}
-
 /// The modules that are loaded.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Catalogue")]
@@ -123,21 +111,6 @@ pub struct CatalogConfig {
     #[arg(long, env = "SIGHTLINE_NO_BUILTIN", value_parser = BoolishValueParser::new())]
     #[arg(requires_if("true", "catalog_files"))]
     pub no_builtin: bool,
-}
-
-/// The catalogue feed.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Catalogue")]
-pub struct FeedConfig {
-    /// Signed catalogue that is fetched at the start and daily: an address or a file, as `catalog sign` writes
-    /// it; needs --catalog-key
-    #[arg(id = "catalog_feed", long = "catalog-feed", env = "SIGHTLINE_CATALOG_FEED", value_name = "SOURCE")]
-    #[arg(requires = "catalog_keys")]
-    pub source: Option<String>,
-    /// Public key that signs the feed, as `catalog sign` prints it (repeatable; variable: separated by commas)
-    #[arg(id = "catalog_keys", long = "catalog-key", env = "SIGHTLINE_CATALOG_KEY", value_name = "KEY")]
-    #[arg(value_delimiter = ',', value_parser = secret(PublicKey::parse))]
-    pub keys: Vec<PublicKey>,
 }
 
 /// The options of runs, checks and outgoing requests.
@@ -269,20 +242,6 @@ pub struct SuppressionConfig {
     #[arg(long, env = "SIGHTLINE_SUPPRESS_KEY", value_name = "KEY")]
     #[arg(value_parser = secret(value::suppress_key))]
     pub suppress_key: Option<Secret<String>>,
-}
-
-/// The options of retention and suppression.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Privacy")]
-pub struct PrivacyConfig {
-    /// Days after its end that a search is kept; then its query and results are removed and its charge stays
-    /// booked; 0 keeps searches without limit
-    #[arg(long, env = "SIGHTLINE_RETAIN_DAYS", value_name = "DAYS", default_value = "90")]
-    #[arg(value_parser = checked(value::number(0_u32, 36_500)))]
-    pub retain_days: u32,
-    /// The identifiers that are never searched.
-    #[command(flatten)]
-    pub suppression: SuppressionConfig,
 }
 
 /// The options of the log on standard error.

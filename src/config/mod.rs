@@ -24,16 +24,17 @@ mod keys;
 mod value;
 
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 use clap::{Args, Command, FromArgMatches};
 
+use crate::base::signature::PublicKey;
 pub use browsers::BrowserSettings;
 pub(crate) use checked::{checked, secret};
 pub use fixed::Time;
 pub(crate) use fixed::gone;
 pub use groups::{
-    AccountConfig, CatalogConfig, EngineConfig, FeedConfig, LogConfig, PrivacyConfig, ServerConfig,
-    StorageConfig, SuppressionConfig, WebhookConfig,
+    AccountConfig, CatalogConfig, EngineConfig, LogConfig, ServerConfig, StorageConfig, SuppressionConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
 pub use value::SandboxMode;
@@ -48,21 +49,39 @@ pub struct ServeConfig {
     /// The options of the storage.
     #[command(flatten)]
     pub storage: StorageConfig,
-    /// Webhooks.
-    #[command(flatten)]
-    pub webhooks: WebhookConfig,
+    /// File with the key that encrypts the secrets of webhooks, 32 random bytes in Base64; the same for all instances;
+    /// with SQLite, a key beside the database is created by default
+    #[arg(long, env = "SIGHTLINE_SECRET_KEY_FILE", value_name = "FILE", help_heading = "Webhooks")]
+    #[arg(value_parser = checked(readable_file))]
+    pub secret_key_file: Option<PathBuf>,
     /// Runs, checks and outgoing requests.
     #[command(flatten)]
     pub engine: EngineConfig,
-    /// The catalogue feed.
-    #[command(flatten)]
-    pub feed: FeedConfig,
+    /// Signed catalogue that is fetched at the start and daily: an address or a file, as `catalog sign` writes
+    /// it; needs --catalog-key
+    #[arg(long, env = "SIGHTLINE_CATALOG_FEED", value_name = "SOURCE", help_heading = "Catalogue")]
+    #[arg(requires = "catalog_keys")]
+    pub catalog_feed: Option<String>,
+    /// Public key that signs the feed, as `catalog sign` prints it (repeatable; variable: separated by commas)
+    #[arg(
+        long = "catalog-key",
+        env = "SIGHTLINE_CATALOG_KEY",
+        value_name = "KEY",
+        help_heading = "Catalogue"
+    )]
+    #[arg(value_delimiter = ',', value_parser = secret(PublicKey::parse))]
+    pub catalog_keys: Vec<PublicKey>,
     /// Plans.
     #[command(flatten)]
     pub accounts: AccountConfig,
-    /// Retention, and identifiers that are never searched.
+    /// Days after its end that a search is kept; then its query and results are removed and its charge stays
+    /// booked; 0 keeps searches without limit
+    #[arg(long, env = "SIGHTLINE_RETAIN_DAYS", value_name = "DAYS", default_value = "90")]
+    #[arg(help_heading = "Privacy", value_parser = checked(value::number(0_u32, 36_500)))]
+    pub retain_days: u32,
+    /// The identifiers that are never searched.
     #[command(flatten)]
-    pub privacy: PrivacyConfig,
+    pub suppression: SuppressionConfig,
     /// The log.
     #[command(flatten)]
     pub log: LogConfig,

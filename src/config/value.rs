@@ -13,7 +13,6 @@ use url::Url;
 
 use crate::base::certificates::{Authorities, read_certificates};
 use crate::base::secret::Secret;
-use crate::http::Network;
 use crate::model::quota::Policy;
 use crate::store::DatabaseUrl;
 
@@ -52,12 +51,8 @@ where
 /// Parses the limit of one kind of request: `NAME=N` a minute.
 pub(crate) fn rate_limit(text: &str) -> Parsed<(Policy, u32)> {
     let (name, count) = text.split_once('=').unwrap_or_default();
-    let policy = match name {
-        "search" => Policy::Search,
-        "stream" => Policy::Stream,
-        "read" => Policy::Read,
-        _ => return Err("expected search=N, stream=N and read=N, separated by commas".to_owned()),
-    };
+    let policy =
+        Policy::from_name(name).ok_or("expected search=N, stream=N and read=N, separated by commas")?;
     Ok((policy, number(1, 1_000_000)(count)?))
 }
 
@@ -98,16 +93,12 @@ pub(crate) fn listen(text: &str) -> Parsed<SocketAddr> {
 
 /// Parses the address that clients use, and removes a slash at its end.
 pub(crate) fn base_url(text: &str) -> Parsed<String> {
-    let allowed = || {
+    let url = web_address(text).map(|url| url.as_str().trim_end_matches('/').to_owned());
+    url.ok_or_else(|| {
         "expected an http:// or https:// address without user, query and fragment, such as \
          https://search.example.org"
             .to_owned()
-    };
-    let url = Url::parse(text).map_err(|_| allowed())?;
-    if !is_plain_web_address(&url) {
-        return Err(allowed());
-    }
-    Ok(url.as_str().trim_end_matches('/').to_owned())
+    })
 }
 
 /// Parses the origin of a web page for CORS, or `*`.
@@ -115,19 +106,22 @@ pub(crate) fn cors_origin(text: &str) -> Parsed<String> {
     if text == "*" {
         return Ok(text.to_owned());
     }
-    let url = Url::parse(text).ok().filter(|url| is_plain_web_address(url) && url.path() == "/");
+    let url = web_address(text).filter(|url| url.path() == "/");
     url.map(|url| url.origin().ascii_serialization()).ok_or_else(|| {
         "expected a scheme, host and port without a path, such as https://app.example.org, or *".to_owned()
     })
 }
 
-fn is_plain_web_address(url: &Url) -> bool {
-    matches!(url.scheme(), "http" | "https")
-        && url.has_host()
-        && url.username().is_empty()
-        && url.password().is_none()
-        && url.query().is_none()
-        && url.fragment().is_none()
+/// Parses an address of the web without user, query and fragment.
+pub(super) fn web_address(text: &str) -> Option<Url> {
+    Url::parse(text).ok().filter(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.has_host()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none()
+    })
 }
 
 /// The longest file from which an address is read.
@@ -192,13 +186,6 @@ pub(crate) fn suppress_key(text: &str) -> Parsed<Secret<String>> {
     Ok(Secret::new(text.to_owned()))
 }
 
-/// Parses a network or a single address.
-pub(crate) fn network(text: &str) -> Parsed<Network> {
-    text.parse().map_err(|_| {
-        "expected an IP address or network, such as 10.0.0.7 or 10.0.0.0/8 or fd00::/8".to_owned()
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,7 +228,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_panics_a_parser(text in "\\PC*|[0-9a-z:/@.#?]{0,40}") {
-            let _ = (listen(&text), base_url(&text), cors_origin(&text), database(&text), network(&text));
+            let _ = (listen(&text), base_url(&text), cors_origin(&text), database(&text));
             let _ = (user_agent(&text), read_duration(&text), rate_limit(&text));
         }
     }

@@ -2,15 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
-use std::thread;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle, Thread};
 use std::time::{Duration, Instant};
-
-use uuid::Uuid;
 
 use super::config::{BODY_THREADS, RETRY_AFTER_QUEUE};
 use super::exchange::Exchange;
@@ -36,40 +33,23 @@ const FREE_DESCRIPTORS: usize = 8;
 /// The time without a request after which an accept loop that has ended has no connection left that could send one.
 const RETIRE_AFTER: Duration = Duration::from_secs(120);
 
-/// The receiving side of a server.
-pub(super) struct Acceptor {
-    shared: Arc<Shared>,
-    /// A random path that no client can request, by which a knock is recognised.
-    knock_path: String,
-    /// The number of received requests.
-    received: AtomicU64,
-    is_stopped: AtomicBool,
-    /// Wakes the thread that keeps the accept loop alive.
-    wake: Sender<()>,
-}
-
-impl Acceptor {
-    pub(super) fn new(shared: Arc<Shared>, wake: Sender<()>) -> Self {
-        let knock_path = format!("/{}", Uuid::new_v4().simple());
-        Self { shared, knock_path, received: AtomicU64::new(0), is_stopped: AtomicBool::new(false), wake }
-    }
-
+impl Shared {
     /// Starts to accept connections.
-    pub(super) fn start(
-        self: &Arc<Self>,
-        listener: Arc<TcpListener>,
-        own: SocketAddr,
-        woken: Receiver<()>,
-    ) -> io::Result<()> {
-        let first = self.receive_on(&listener)?;
-        let acceptor = Arc::clone(self);
-        spawn("http-accept", move || acceptor.keep_accepting(first, &listener, own, &woken))
+    pub(super) fn start_accepting(self: &Arc<Self>) -> io::Result<()> {
+        let (first, shared) = (self.receive()?, Arc::clone(self));
+        let keeper = spawn("http-accept", move || shared.keep_accepting(first))?;
+        self.keeper.get_or_init(|| keeper.thread().clone());
+        Ok(())
     }
 
-    /// Ends all threads of this value.
+    /// Ends the threads that accept connections and receive requests.
     pub(super) fn stop(&self) {
         self.is_stopped.store(true, Ordering::Release);
-        let _ = self.wake.send(());
+        self.wake();
+    }
+
+    fn wake(&self) {
+        self.keeper.get().map(Thread::unpark).unwrap_or_default();
     }
 
     /// Keeps connections from being forgotten, and starts another tiny_http server when one accepts no more.
@@ -83,39 +63,33 @@ impl Acceptor {
     /// with no sign but that no connection is answered. Cure: another server is started on a duplicate of the
     /// listening socket, and requests of the old one's connections are still received. No client is lost: they wait in
     /// the backlog meanwhile. Tests: `tests/http/recovery.rs`.
-    fn keep_accepting(
-        self: &Arc<Self>,
-        mut has_ended: Arc<AtomicBool>,
-        listener: &TcpListener,
-        own: SocketAddr,
-        woken: &Receiver<()>,
-    ) {
+    fn keep_accepting(self: &Arc<Self>, mut has_ended: Arc<AtomicBool>) {
         let (mut answered, mut replaced, mut seen) = (Instant::now(), None::<Instant>, 0);
         let (mut patience, mut pause) = (UNANSWERED, PAUSES.1);
         loop {
-            let received = self.received.load(Ordering::Relaxed);
+            let received = self.received.get();
             pause = if received == seen { PAUSES.1.min(pause * 2) } else { PAUSES.0 };
             seen = received;
-            let wait = woken.recv_timeout(pause);
-            if self.is_stopped.load(Ordering::Acquire) || wait == Err(RecvTimeoutError::Disconnected) {
+            thread::park_timeout(pause);
+            if self.is_stopped.load(Ordering::Acquire) {
                 return;
             }
-            if self.shared.is_draining() {
+            if self.is_draining() {
                 continue;
             }
-            if self.knock(own).is_ok() {
+            if self.knock().is_ok() {
                 (answered, patience) = (Instant::now(), UNANSWERED);
             }
             let is_over = has_ended.load(Ordering::Acquire) || answered.elapsed() > patience;
             let is_soon = replaced.is_some_and(|replaced| replaced.elapsed() < REPLACE_PAUSE);
             if is_over && !is_soon && descriptors_are_free() {
                 replaced = Some(Instant::now());
-                match self.receive_on(listener) {
+                match self.receive() {
                     Ok(next) => {
                         // Nothing marks a loop that panicked. Its receiving thread ends when nothing more comes.
                         has_ended.store(true, Ordering::Release);
                         (has_ended, answered, patience) = (next, Instant::now(), patience * 2);
-                        self.shared.lanes.rebuilds.fetch_add(1, Ordering::Relaxed);
+                        self.threads.rebuilds.one();
                         log::warn!("the accept loop had ended and is replaced");
                     }
                     Err(error) => log::error!("cannot replace the accept loop yet: {error}"),
@@ -126,8 +100,8 @@ impl Acceptor {
 
     /// Sends a request to the server itself and waits for the answer. An established connection alone proves nothing: it
     /// may still wait in the backlog.
-    fn knock(&self, own: SocketAddr) -> io::Result<()> {
-        let mut stream = TcpStream::connect_timeout(&own, KNOCK_TIMEOUT)?;
+    fn knock(&self) -> io::Result<()> {
+        let mut stream = TcpStream::connect_timeout(&self.address, KNOCK_TIMEOUT)?;
         stream.set_read_timeout(Some(KNOCK_TIMEOUT))?;
         stream.write_all(format!("GET {} HTTP/1.0\r\n\r\n", self.knock_path).as_bytes())?;
         stream.read_exact(&mut [0; 12])
@@ -135,15 +109,15 @@ impl Acceptor {
 
     /// Starts a tiny_http server on a duplicate of the listening socket, and a thread that receives its requests. Returns
     /// whether its accept loop has ended with an error.
-    fn receive_on(self: &Arc<Self>, listener: &TcpListener) -> io::Result<Arc<AtomicBool>> {
-        let listener = listener.try_clone()?;
+    fn receive(self: &Arc<Self>) -> io::Result<Arc<AtomicBool>> {
+        let listener = self.listener.try_clone()?;
         // tiny_http panics if it cannot start a thread.
         let server = catch_unwind(AssertUnwindSafe(|| tiny_http::Server::from_listener(listener, None)))
             .map_err(|_| io::Error::other("tiny_http could not start its threads"))?
             .map_err(io::Error::other)?;
         let has_ended = Arc::<AtomicBool>::default();
-        let (acceptor, of) = (Arc::clone(self), Arc::clone(&has_ended));
-        spawn("http-receive", move || acceptor.receive_all(&server, &of))?;
+        let (shared, of) = (Arc::clone(self), Arc::clone(&has_ended));
+        spawn("http-receive", move || shared.receive_all(&server, &of))?;
         Ok(has_ended)
     }
 
@@ -161,69 +135,69 @@ impl Acceptor {
                 Ok(None) if has_ended.load(Ordering::Acquire) && last.elapsed() > RETIRE_AFTER => return,
                 Ok(None) => {}
                 Err(error) => {
-                    if !self.shared.is_draining() {
+                    if !self.is_draining() {
                         log::warn!("the accept loop ended: {error}");
                     }
                     has_ended.store(true, Ordering::Release);
-                    let _ = self.wake.send(());
+                    self.wake();
                 }
             }
         }
     }
 
     /// Gives a request to the right threads. Never waits for a client.
-    fn hand_on(&self, raw: tiny_http::Request) {
+    fn hand_on(self: &Arc<Self>, raw: tiny_http::Request) {
         if raw.url() == self.knock_path {
             let _ = raw.respond(tiny_http::Response::empty(204));
             return;
         }
-        self.received.fetch_add(1, Ordering::Relaxed);
-        let (shared, lanes) = (&self.shared, &self.shared.lanes);
+        self.received.one();
+        let threads = &self.threads;
         // Only the peer of a Unix socket has no address, and the server cannot listen on such a socket.
         let Some(peer) = raw.remote_addr().copied() else { return };
-        let is_severed = shared.severed.contains(peer);
-        let (exchange, verdict) = Exchange::new(shared, raw, peer);
+        let is_severed = self.severed.contains(peer);
+        let (exchange, verdict) = Exchange::new(self, raw, peer);
         if is_severed {
             return self.set_aside(exchange, None);
         }
         let refuse_overload = |exchange| {
-            shared.count_refused();
+            threads.refused.one();
             self.set_aside(exchange, Some(Refusal::Overloaded { retry_after: RETRY_AFTER_QUEUE }));
         };
-        if shared.is_draining() {
+        if self.is_draining() {
             return self.set_aside(exchange, Some(Refusal::ShuttingDown));
         }
         if let Err(refusal) = verdict {
             return self.set_aside(exchange, Some(refusal));
         }
         if exchange.waits_for_body() {
-            let workers = lanes.workers.clone();
+            let workers = threads.workers.clone();
             let read = move |mut exchange: Exchange| match exchange.read_body() {
                 Ok(()) => workers.execute(move || exchange.serve()),
                 Err(refusal) => exchange.refuse(refusal),
             };
-            if let Err(exchange) = lanes.threads.run(BODY_THREADS, exchange, read) {
+            if let Err(exchange) = threads.run(BODY_THREADS, exchange, read) {
                 refuse_overload(exchange);
             }
-        } else if lanes.workers.queued_count() >= lanes.max_queued {
+        } else if threads.workers.queued_count() >= threads.max_queued {
             refuse_overload(exchange);
         } else {
-            lanes.workers.execute(move || exchange.serve());
+            threads.workers.execute(move || exchange.serve());
         }
     }
 
     /// Refuses a request, or drops it unanswered. That may wait for the rest of its body, and for the answers to earlier
     /// requests of its connection.
     fn set_aside(&self, exchange: Exchange, refusal: Option<Refusal>) {
-        let lanes = &self.shared.lanes;
+        let threads = &self.threads;
         let is_refused = refusal.is_some();
         let work = move |exchange: Exchange| refusal.map_or((), |refusal| exchange.refuse(refusal));
         if exchange.waits_for_body() {
-            if let Err(exchange) = lanes.threads.run(BODY_THREADS, exchange, work.clone()) {
-                lanes.refusals.execute(move || work(exchange));
+            if let Err(exchange) = threads.run(BODY_THREADS, exchange, work.clone()) {
+                threads.refusals.execute(move || work(exchange));
             }
-        } else if is_refused && lanes.refusals.queued_count() < MAX_REFUSALS {
-            lanes.refusals.execute(move || work(exchange));
+        } else if is_refused && threads.refusals.queued_count() < MAX_REFUSALS {
+            threads.refusals.execute(move || work(exchange));
         } else if is_refused {
             // Many requests at once on one connection would use up memory while its first one is served.
             exchange.sever();
@@ -231,8 +205,8 @@ impl Acceptor {
     }
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new().name(name.to_owned()).stack_size(OWN_STACK_BYTES).spawn(work).map(drop)
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).stack_size(OWN_STACK_BYTES).spawn(work)
 }
 
 /// Returns whether a number of descriptors can be opened.

@@ -11,7 +11,6 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::config::{BODY_THREADS, RETRY_AFTER_STREAMS, SEND_BUFFER_BYTES};
@@ -22,6 +21,7 @@ use super::render::{self, RenderOptions};
 use super::request::Request;
 use super::response::Response;
 use super::shared::Shared;
+use crate::base::count::ActiveGuard;
 
 /// The refusal of a request for which no stream thread is left.
 const NO_THREAD: Refusal = Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS };
@@ -39,6 +39,7 @@ enum Lane {
 /// A request that is being served.
 pub(super) struct Exchange {
     shared: Arc<Shared>,
+    _in_flight: ActiveGuard,
     /// The request of tiny_http, or `None` after it is answered.
     raw: Option<tiny_http::Request>,
     /// The checked request, until the handler gets it.
@@ -64,9 +65,9 @@ impl Exchange {
         }
         let length = *head.length.as_ref().unwrap_or(&0);
         let verdict = head.length.and(head.violation.map_or(Ok(()), Err));
-        shared.in_flight.fetch_add(1, Ordering::AcqRel);
         let exchange = Self {
             shared: Arc::clone(shared),
+            _in_flight: shared.in_flight.enter(),
             raw: Some(raw),
             length,
             peer,
@@ -121,7 +122,7 @@ impl Exchange {
 
     /// Does the work, and sends the reply. Work that waits, and streams, do not stay on a request worker.
     fn reply(mut self, work: impl FnOnce() -> Reply, lane: Lane) {
-        let threads = Arc::clone(&self.shared.lanes.threads);
+        let threads = Arc::clone(&self.shared.threads);
         match (catch_unwind(AssertUnwindSafe(work)), lane) {
             (Err(panic), _) => self.refuse(Refusal::Internal(message_of(panic.as_ref()))),
             (Ok(Reply::Now(response)), _) => self.answer(&response),
@@ -129,7 +130,7 @@ impl Exchange {
             (Ok(Reply::Later(work)), Lane::Worker) => {
                 let later = move |exchange: Self| exchange.reply(work, Lane::Own);
                 if let Err(exchange) = threads.run(0, self, later) {
-                    exchange.shared.count_refused();
+                    exchange.shared.threads.refused.one();
                     exchange.refuse(NO_THREAD);
                 }
             }
@@ -143,7 +144,7 @@ impl Exchange {
                 }
                 let work = move |(exchange, writer): (Self, Writer)| exchange.stream(writer, &head, body);
                 if let Err((exchange, writer)) = threads.run(0, (self, writer), work) {
-                    exchange.shared.count_refused();
+                    exchange.shared.threads.refused.one();
                     let refusal = exchange.render_refusal(NO_THREAD, parts.as_ref());
                     exchange.send(writer, &refusal);
                 }
@@ -224,7 +225,7 @@ impl Exchange {
         // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless
         // its reader has left earlier answers unread.
         let is_large = rest.len() > SEND_BUFFER_BYTES;
-        let threads = Arc::clone(&self.shared.lanes.threads);
+        let threads = Arc::clone(&self.shared.threads);
         let answer = (self, writer, first, rest);
         if !is_large {
             write(answer);
@@ -245,7 +246,6 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         drop(self.take_writer());
-        self.shared.in_flight.fetch_sub(1, Ordering::AcqRel);
     }
 }
 

@@ -6,9 +6,8 @@ use std::sync::{Arc, OnceLock};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use sha2::{Digest, Sha256};
 
-use crate::base::encoding::hex;
+use crate::base::encoding::{hex, sha256};
 
 /// A file, which is compressed once for all clients that accept it.
 ///
@@ -113,7 +112,7 @@ pub(super) fn gzip(body: &[u8], level: Compression) -> Arc<[u8]> {
 
 /// Returns a strong entity tag for a body, with its quotes.
 pub fn etag_of(body: &[u8]) -> String {
-    format!("\"{}\"", hex(&Sha256::digest(body)[..16]))
+    format!("\"{}\"", hex(&sha256(body)[..16]))
 }
 
 #[cfg(test)]

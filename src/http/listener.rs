@@ -8,7 +8,6 @@ use std::io;
 use std::net::TcpListener;
 use std::time::Duration;
 
-use listenfd::ListenFd;
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 
 use super::config::{BACKLOG, SEND_BUFFER_BYTES, ServerConfig};
@@ -32,27 +31,6 @@ pub(super) fn open(config: &ServerConfig) -> io::Result<TcpListener> {
     set_options(&SockRef::from(&socket), config)?;
     socket.listen(BACKLOG).map_err(named)?;
     Ok(socket.into())
-}
-
-/// Returns the listening socket that the service manager has opened (`LISTEN_FDS`), if there is one.
-///
-/// # Errors
-/// Returns an error if the descriptor is not a TCP socket.
-pub fn activated_listener() -> io::Result<Option<TcpListener>> {
-    ListenFd::from_env().take_tcp_listener(0).map_err(|error| {
-        let text = format!("LISTEN_FDS: {error}; expected one listening TCP socket");
-        io::Error::new(error.kind(), text)
-    })
-}
-
-/// Sets the options of the server on a listening socket that another process has opened.
-pub(super) fn adopt(listener: &TcpListener, config: &ServerConfig) -> io::Result<()> {
-    let socket = SockRef::from(listener);
-    if !socket.is_listener()? {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the inherited socket does not listen"));
-    }
-    listener.set_nonblocking(false)?;
-    set_options(&socket, config)
 }
 
 fn set_options(socket: &SockRef<'_>, config: &ServerConfig) -> io::Result<()> {
@@ -80,17 +58,13 @@ mod tests {
         let config =
             ServerConfig { listen: ([127, 0, 0, 1], 0).into(), idle_timeout, ..ServerConfig::default() };
         let listener = open(&config).unwrap();
-        let foreign = TcpListener::bind("127.0.0.1:0").unwrap();
-        adopt(&foreign, &config).unwrap();
-        for listener in [listener, foreign] {
-            let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-            let (accepted, _) = listener.accept().unwrap();
-            let socket = SockRef::from(&accepted);
-            assert!(socket.tcp_nodelay().unwrap() && socket.keepalive().unwrap());
-            assert_eq!(socket.tcp_keepalive_time().unwrap(), config.peer_timeout);
-            assert_eq!(socket.tcp_user_timeout().unwrap(), Some(config.peer_timeout));
-            assert_eq!(socket.read_timeout().unwrap(), Some(idle_timeout));
-            assert_eq!(socket.send_buffer_size().unwrap(), SEND_BUFFER_BYTES * 2);
-        }
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        let socket = SockRef::from(&accepted);
+        assert!(socket.tcp_nodelay().unwrap() && socket.keepalive().unwrap());
+        assert_eq!(socket.tcp_keepalive_time().unwrap(), config.peer_timeout);
+        assert_eq!(socket.tcp_user_timeout().unwrap(), Some(config.peer_timeout));
+        assert_eq!(socket.read_timeout().unwrap(), Some(idle_timeout));
+        assert_eq!(socket.send_buffer_size().unwrap(), SEND_BUFFER_BYTES * 2);
     }
 }

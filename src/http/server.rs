@@ -1,27 +1,24 @@
 //! The life cycle of a server: bind, start, shutdown.
 
 use std::io;
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::panic::catch_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use socket2::SockRef;
 
-use super::accept::Acceptor;
 use super::config::ServerConfig;
 use super::handler::Handler;
 use super::listener;
-use super::shared::{Lanes, Load, LoadReader, Severed, Shared};
+use super::shared::Shared;
+use super::threads::{Load, Threads};
 use crate::base::descriptors::{self, OTHER_DESCRIPTORS};
 
 /// The number of descriptors that tiny_http holds for each connection.
 const DESCRIPTORS_PER_CONNECTION: u64 = 2;
-/// The time limit for the connection that wakes the accept loop at a shutdown.
-const WAKE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause between two looks whether all requests are answered.
 const DRAIN_TICK: Duration = Duration::from_millis(5);
 
@@ -30,8 +27,7 @@ pub struct Server {
     config: ServerConfig,
     listener: TcpListener,
     address: SocketAddr,
-    is_adopted: bool,
-    lanes: Arc<Lanes>,
+    threads: Arc<Threads>,
 }
 
 impl Server {
@@ -41,26 +37,19 @@ impl Server {
     /// # Errors
     /// Returns an error if the server cannot listen on the address or start its threads.
     pub fn bind(config: &ServerConfig) -> io::Result<Self> {
-        Self::on(listener::open(config)?, false, config)
+        Self::from_listener(listener::open(config)?, config)
     }
 
-    /// Creates a server with a socket that already listens, for example from
-    /// [`activated_listener`](crate::http::activated_listener). `config.listen` is ignored. The socket stays open for
-    /// its owner: clients that connect after this server's shutdown wait for the next server.
+    /// Creates a server with a socket that listens. `config.listen` is ignored.
     ///
     /// # Errors
-    /// Returns the same errors as [`Server::bind`], or an error if the socket does not listen.
+    /// Returns an error if the socket has no address, or if a thread cannot be started.
     pub fn from_listener(listener: TcpListener, config: &ServerConfig) -> io::Result<Self> {
-        listener::adopt(&listener, config)?;
-        Self::on(listener, true, config)
-    }
-
-    fn on(listener: TcpListener, is_adopted: bool, config: &ServerConfig) -> io::Result<Self> {
         let address = listener.local_addr()?;
         // The pool panics if it cannot start a thread.
-        let lanes = catch_unwind(|| Lanes::new(config, max_streams(config.max_streams)))
+        let threads = catch_unwind(|| Threads::new(config, max_streams(config.max_streams)))
             .map_err(|_| io::Error::other("cannot start the request workers"))?;
-        Ok(Self { config: config.clone(), listener, address, is_adopted, lanes: Arc::new(lanes) })
+        Ok(Self { config: config.clone(), listener, address, threads: Arc::new(threads) })
     }
 
     /// Returns the address on which the server listens.
@@ -68,9 +57,9 @@ impl Server {
         self.address
     }
 
-    /// Returns a reader of the load. The handler may need it before the server starts.
-    pub fn load_reader(&self) -> LoadReader {
-        LoadReader(Arc::clone(&self.lanes))
+    /// Returns the threads, of which the handler may read the load.
+    pub fn threads(&self) -> Arc<Threads> {
+        Arc::clone(&self.threads)
     }
 
     /// Starts to take requests.
@@ -78,20 +67,10 @@ impl Server {
     /// # Errors
     /// Returns an error if a thread cannot be started.
     pub fn start(self, handler: Arc<dyn Handler>) -> io::Result<RunningServer> {
-        let shared = Arc::new(Shared {
-            severed: Severed::default(),
-            config: self.config,
-            handler,
-            lanes: self.lanes,
-            in_flight: AtomicUsize::new(0),
-            is_draining: AtomicBool::new(false),
-        });
-        let (wake, woken) = mpsc::channel();
-        let acceptor = Arc::new(Acceptor::new(Arc::clone(&shared), wake));
-        let listener = Arc::new(self.listener);
-        acceptor.start(Arc::clone(&listener), self.address, woken)?;
-        let (address, is_adopted) = (self.address, self.is_adopted);
-        Ok(RunningServer { shared, acceptor, listener, address, is_adopted })
+        let Self { config, listener, address, threads } = self;
+        let server = RunningServer(Arc::new(Shared::new(config, listener, address, threads, handler)));
+        server.0.start_accepting()?;
+        Ok(server)
     }
 }
 
@@ -111,33 +90,27 @@ fn max_streams(configured: usize) -> usize {
 }
 
 /// A server that takes requests. Dropping it shuts it down without waiting for requests.
-pub struct RunningServer {
-    shared: Arc<Shared>,
-    acceptor: Arc<Acceptor>,
-    listener: Arc<TcpListener>,
-    address: SocketAddr,
-    is_adopted: bool,
-}
+pub struct RunningServer(Arc<Shared>);
 
 impl RunningServer {
     /// Returns the address on which the server listens.
     pub fn local_addr(&self) -> SocketAddr {
-        self.address
+        self.0.address
     }
 
     /// Returns the current load.
     pub fn load(&self) -> Load {
-        LoadReader(Arc::clone(&self.shared.lanes)).load()
+        self.0.threads.load()
     }
 
     /// Refuses new connections, answers new requests with 503, and waits for `drain` at most until all requests are
     /// answered. Waits and streams end only when the handler ends them, so notify them before. Returns the number of
     /// requests, waits and streams that were not answered completely.
-    pub fn shutdown(self, drain: Duration) -> usize {
+    pub fn shutdown(self, drain: Duration) -> u64 {
         self.stop_taking();
         let (until, mut quiet_looks) = (Instant::now() + drain, 0);
         loop {
-            let left = self.shared.in_flight.load(Ordering::Acquire);
+            let left = self.0.in_flight.get();
             quiet_looks = if left == 0 { quiet_looks + 1 } else { 0 };
             // Between two looks the receiving thread counts a request that it was just about to receive.
             if quiet_looks == 2 || Instant::now() >= until {
@@ -150,30 +123,19 @@ impl RunningServer {
     /// Executes the first half of [`RunningServer::shutdown`] without waiting, so that waits and streams can be
     /// notified after it.
     pub fn stop_taking(&self) {
-        if self.shared.is_draining.swap(true, Ordering::AcqRel) {
+        if self.0.is_draining.swap(true, Ordering::AcqRel) {
             return;
         }
-        if let Err(error) = self.stop_accepting() {
+        // From this point on, Linux refuses new connections, and `accept()` fails, which ends the accept loop.
+        if let Err(error) = SockRef::from(&self.0.listener).shutdown(Shutdown::Both) {
             log::warn!("cannot shut the listening socket down: {error}");
         }
-    }
-
-    /// Makes `accept()` fail, which ends the accept loop.
-    fn stop_accepting(&self) -> io::Result<()> {
-        if self.is_adopted {
-            // The socket's owner continues to listen, and new clients wait in the backlog for the next server. The
-            // loop still waits in a blocking `accept()`. After one more connection the next call fails.
-            self.listener.set_nonblocking(true)?;
-            return TcpStream::connect_timeout(&self.address, WAKE_TIMEOUT).map(drop);
-        }
-        // From this point on, Linux refuses new connections.
-        SockRef::from(&*self.listener).shutdown(Shutdown::Both)
     }
 }
 
 impl Drop for RunningServer {
     fn drop(&mut self) {
         self.stop_taking();
-        self.acceptor.stop();
+        self.0.stop();
     }
 }

@@ -1,113 +1,68 @@
 //! What all threads of a server share.
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use threadpool::ThreadPool;
+use uuid::Uuid;
 
-use super::config::{ServerConfig, WORKER_STACK_BYTES};
+use super::config::ServerConfig;
 use super::handler::Handler;
 use super::threads::Threads;
-
-/// The threads of a server, and the counts of what they did.
-pub(super) struct Lanes {
-    /// The request workers.
-    pub(super) workers: ThreadPool,
-    pub(super) max_queued: usize,
-    /// The threads for streams, waits, large answers and slow bodies.
-    pub(super) threads: Arc<Threads>,
-    /// The threads that refuse requests, since all workers may be busy and the receiving thread must not wait.
-    pub(super) refusals: ThreadPool,
-    pub(super) refused: AtomicU64,
-    pub(super) rebuilds: AtomicU64,
-}
-
-/// The number of threads that refuse requests.
-const REFUSAL_THREADS: usize = 8;
-
-impl Lanes {
-    pub(super) fn new(config: &ServerConfig, max_streams: usize) -> Self {
-        let pool = |name: &str, threads| {
-            let pool = threadpool::Builder::new().thread_name(name.to_owned()).num_threads(threads);
-            pool.thread_stack_size(WORKER_STACK_BYTES).build()
-        };
-        Self {
-            workers: pool("http-request", config.request_workers),
-            max_queued: config.request_queue,
-            threads: Arc::new(Threads::new(max_streams)),
-            refusals: pool("http-refuse", REFUSAL_THREADS),
-            refused: AtomicU64::new(0),
-            rebuilds: AtomicU64::new(0),
-        }
-    }
-}
-
-/// The load at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Load {
-    /// The number of request workers that are running a handler.
-    pub workers_busy: usize,
-    /// The number of request workers.
-    pub workers_max: usize,
-    /// The number of requests that wait for a worker.
-    pub requests_queued: usize,
-    /// The maximum number of requests that may wait for a worker.
-    pub requests_queued_max: usize,
-    /// The number of running threads for waits, streams, large answers and slow bodies.
-    pub streams_open: usize,
-    /// The maximum number of these threads.
-    pub streams_max: usize,
-    /// The number of requests since the start that were answered with 503 because a limit was reached.
-    pub refused_total: u64,
-    /// The number of times since the start that the accept loop had ended and was replaced.
-    pub rebuilds_total: u64,
-}
-
-/// A reader of the load. It can be given to the handler before the server starts.
-#[derive(Clone)]
-pub struct LoadReader(pub(super) Arc<Lanes>);
-
-impl LoadReader {
-    /// Returns the current load.
-    pub fn load(&self) -> Load {
-        let lanes = &self.0;
-        Load {
-            workers_busy: lanes.workers.active_count(),
-            workers_max: lanes.workers.max_count(),
-            requests_queued: lanes.workers.queued_count(),
-            requests_queued_max: lanes.max_queued,
-            streams_open: lanes.threads.running(),
-            streams_max: lanes.threads.max,
-            refused_total: lanes.refused.load(Ordering::Relaxed),
-            rebuilds_total: lanes.rebuilds.load(Ordering::Relaxed),
-        }
-    }
-}
+use crate::base::count::{ActiveCount, Counter};
 
 /// The state that all threads of a server share.
 pub(super) struct Shared {
     pub(super) config: ServerConfig,
     pub(super) handler: Arc<dyn Handler>,
-    pub(super) lanes: Arc<Lanes>,
+    pub(super) threads: Arc<Threads>,
+    pub(super) listener: TcpListener,
+    pub(super) address: SocketAddr,
     /// The number of requests that are not answered yet.
-    pub(super) in_flight: AtomicUsize,
+    pub(super) in_flight: ActiveCount,
     pub(super) severed: Severed,
     /// Whether the server has stopped taking requests.
     pub(super) is_draining: AtomicBool,
+    /// Whether the server's own threads end.
+    pub(super) is_stopped: AtomicBool,
+    /// The number of received requests.
+    pub(super) received: Counter,
+    /// A random path that no client can request, by which a knock is recognised.
+    pub(super) knock_path: String,
+    /// The thread that keeps the accept loop alive.
+    pub(super) keeper: OnceLock<Thread>,
 }
 
 impl Shared {
-    pub(super) fn is_draining(&self) -> bool {
-        self.is_draining.load(Ordering::Acquire)
+    pub(super) fn new(
+        config: ServerConfig,
+        listener: TcpListener,
+        address: SocketAddr,
+        threads: Arc<Threads>,
+        handler: Arc<dyn Handler>,
+    ) -> Self {
+        Self {
+            config,
+            handler,
+            threads,
+            listener,
+            address,
+            in_flight: ActiveCount::default(),
+            severed: Severed::default(),
+            is_draining: AtomicBool::new(false),
+            is_stopped: AtomicBool::new(false),
+            received: Counter::default(),
+            knock_path: format!("/{}", Uuid::new_v4().simple()),
+            keeper: OnceLock::new(),
+        }
     }
 
-    /// Counts a request that is refused because a limit is reached.
-    pub(super) fn count_refused(&self) {
-        self.lanes.refused.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Acquire)
     }
 }
 

@@ -1,44 +1,95 @@
-//! The threads for work that may take long: one for each stream, wait, large answer and slow body.
+//! The threads of a server.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::thread;
 
-use super::config::STREAM_STACK_BYTES;
+use threadpool::ThreadPool;
 
-/// A bounded group that runs each task on a new thread.
-pub(super) struct Threads {
-    running: AtomicUsize,
-    /// The maximum number of running threads.
-    pub(super) max: usize,
+use super::config::{STREAM_STACK_BYTES, ServerConfig, WORKER_STACK_BYTES};
+use crate::base::count::{ActiveCount, Counter};
+
+/// The number of threads that refuse requests.
+const REFUSAL_THREADS: usize = 8;
+
+/// The threads of a server, and the counts of what they did. The handler may need them before the server starts.
+pub struct Threads {
+    /// The request workers.
+    pub(super) workers: ThreadPool,
+    pub(super) max_queued: usize,
+    /// The running threads for work that may take long: one for each stream, wait, large answer and slow body.
+    long: ActiveCount,
+    max_long: usize,
+    /// The threads that refuse requests, since all workers may be busy and the receiving thread must not wait.
+    pub(super) refusals: ThreadPool,
+    /// The requests that were refused because a limit was reached.
+    pub(super) refused: Counter,
+    pub(super) rebuilds: Counter,
 }
 
-/// A guard that counts one running thread until it is dropped.
-struct Slot(Arc<Threads>);
+/// The load at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// The number of request workers that are running a handler.
+    pub workers_busy: usize,
+    /// The number of request workers.
+    pub workers_max: usize,
+    /// The number of requests that wait for a worker.
+    pub requests_queued: usize,
+    /// The maximum number of requests that may wait for a worker.
+    pub requests_queued_max: usize,
+    /// The number of running threads for waits, streams, large answers and slow bodies.
+    pub streams_open: usize,
+    /// The maximum number of these threads.
+    pub streams_max: usize,
+    /// The number of requests since the start that were answered with 503 because a limit was reached.
+    pub refused_total: u64,
+    /// The number of times since the start that the accept loop had ended and was replaced.
+    pub rebuilds_total: u64,
+}
 
 impl Threads {
-    pub(super) fn new(max: usize) -> Self {
-        Self { running: AtomicUsize::new(0), max }
+    pub(super) fn new(config: &ServerConfig, max_long: usize) -> Self {
+        let pool = |name: &str, threads| {
+            let pool = threadpool::Builder::new().thread_name(name.to_owned()).num_threads(threads);
+            pool.thread_stack_size(WORKER_STACK_BYTES).build()
+        };
+        Self {
+            workers: pool("http-request", config.request_workers),
+            max_queued: config.request_queue,
+            long: ActiveCount::default(),
+            max_long,
+            refusals: pool("http-refuse", REFUSAL_THREADS),
+            refused: Counter::default(),
+            rebuilds: Counter::default(),
+        }
     }
 
-    /// Returns the number of running threads.
-    pub(super) fn running(&self) -> usize {
-        self.running.load(Ordering::Relaxed)
+    /// Returns the current load.
+    pub fn load(&self) -> Load {
+        Load {
+            workers_busy: self.workers.active_count(),
+            workers_max: self.workers.max_count(),
+            requests_queued: self.workers.queued_count(),
+            requests_queued_max: self.max_queued,
+            streams_open: self.long.get() as usize,
+            streams_max: self.max_long,
+            refused_total: self.refused.get(),
+            rebuilds_total: self.rebuilds.get(),
+        }
     }
 
     /// Runs `work` on `input` on a new thread. Returns `input` if the maximum and `extra` more are running, or the
     /// system starts no thread.
     pub(super) fn run<T: Send + 'static>(
-        self: &Arc<Self>,
+        &self,
         extra: usize,
         input: T,
         work: impl FnOnce(T) + Send + 'static,
     ) -> Result<(), T> {
-        let next = |count: usize| (count < self.max + extra).then_some(count + 1);
-        if self.running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_err() {
+        let slot = self.long.enter();
+        if self.long.get() > (self.max_long + extra) as u64 {
             return Err(input);
         }
-        let slot = Slot(Arc::clone(self));
         // A failed spawn drops its closure, so the input is given to a thread that runs.
         let (give, given) = mpsc::channel();
         let body = move || {
@@ -54,25 +105,19 @@ impl Threads {
     }
 }
 
-impl Drop for Slot {
-    fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_full_group_returns_the_input() {
-        let threads = Arc::new(Threads::new(1));
+        let threads = Threads::new(&ServerConfig { request_workers: 1, ..ServerConfig::default() }, 1);
         let (release, wait) = mpsc::channel::<()>();
         assert_eq!(threads.run(0, "a", move |_| wait.recv().unwrap()), Ok(()));
         assert_eq!(threads.run(0, "b", |_| unreachable!()), Err("b"));
         assert_eq!(threads.run(1, "c", |_| ()), Ok(()));
         release.send(()).unwrap();
-        while threads.running() > 0 {
+        while threads.long.get() > 0 {
             thread::yield_now();
         }
         assert_eq!(threads.run(0, "d", |_| ()), Ok(()));

@@ -9,8 +9,10 @@ use super::request::Request;
 use crate::base::count::{ActiveCount, DurationHistogram, HistogramSnapshot};
 use crate::base::ids::AccountId;
 
-/// The methods with their own label. The last entry is for all others.
-const METHODS: [&str; 8] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "other"];
+/// The methods with their own label.
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+/// The label of all other methods.
+const OTHER: &str = "other";
 
 /// The counts since the start.
 pub struct Traffic {
@@ -23,11 +25,11 @@ pub struct Traffic {
 }
 
 struct RouteCounts {
+    method: &'static str,
     /// The path pattern of the route.
     route: &'static str,
-    method: &'static str,
-    /// The number of answers by the index of their method and by their status.
-    answers: Mutex<BTreeMap<(usize, u16), u64>>,
+    /// The number of answers by their method and status.
+    answers: Mutex<BTreeMap<(&'static str, u16), u64>>,
     durations: DurationHistogram,
 }
 
@@ -35,39 +37,29 @@ struct RouteCounts {
 #[derive(Debug, Clone, Copy)]
 pub struct CountedRequest {
     place: usize,
-    method: usize,
+    method: &'static str,
     began: Instant,
-}
-
-impl RouteCounts {
-    fn new((method, route): (&'static str, &'static str)) -> Self {
-        // The rate of a counter needs its first value.
-        let usual = METHODS[..METHODS.len() - 1]
-            .iter()
-            .position(|known| *known == method)
-            .map(|index| ((index, 200), 0));
-        let answers = Mutex::new(usual.into_iter().collect());
-        Self { route, answers, durations: DurationHistogram::default(), method }
-    }
 }
 
 impl Traffic {
     /// Creates counts for these routes, each a method and a path pattern. Requests without a route are counted under
     /// the name `none`.
     pub fn new(routes: impl IntoIterator<Item = (&'static str, &'static str)>, none: &'static str) -> Self {
-        let routes = routes.into_iter().chain([("other", none)]).map(RouteCounts::new).collect();
+        let counts = |(method, route)| {
+            // The rate of a counter needs its first value.
+            let usual = (method != OTHER).then_some(((method, 200), 0));
+            let answers = Mutex::new(usual.into_iter().collect());
+            RouteCounts { method, route, answers, durations: DurationHistogram::default() }
+        };
+        let routes = routes.into_iter().chain([(OTHER, none)]).map(counts).collect();
         Self { routes, streams: ActiveCount::default(), waits: ActiveCount::default() }
     }
 
     /// Starts counting a request. `place` is the index of its route.
     pub fn begin(&self, request: Option<&Request>, place: Option<usize>) -> CountedRequest {
-        let method = request.and_then(|request| METHODS.iter().position(|known| *known == request.method));
-        let none = self.routes.len() - 1;
-        CountedRequest {
-            place: place.unwrap_or(none).min(none),
-            method: method.unwrap_or(METHODS.len() - 1),
-            began: Instant::now(),
-        }
+        let known = request.and_then(|request| METHODS.into_iter().find(|known| *known == request.method));
+        let (none, method) = (self.routes.len() - 1, known.unwrap_or(OTHER));
+        CountedRequest { place: place.unwrap_or(none).min(none), method, began: Instant::now() }
     }
 
     /// Counts an answer that is about to be sent, and logs it at `debug` with its route, status, duration, request id
@@ -88,7 +80,7 @@ impl Traffic {
             status,
             duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             account_id = account.as_ref().map(ToString::to_string);
-            "{} {}", METHODS[request.method], place.route
+            "{} {}", request.method, place.route
         );
     }
 
@@ -97,7 +89,7 @@ impl Traffic {
     pub fn answers(&self) -> impl Iterator<Item = (&'static str, &'static str, u16, u64)> {
         self.routes.iter().flat_map(|figures| {
             let counts = figures.answers.lock().clone().into_iter();
-            counts.map(|((method, status), count)| (figures.route, METHODS[method], status, count))
+            counts.map(|((method, status), count)| (figures.route, method, status, count))
         })
     }
 

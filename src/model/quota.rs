@@ -7,8 +7,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
-
+use crate::base::encoding::sha256;
 use crate::base::ids::AccountId;
 use crate::base::words::words;
 
@@ -134,7 +133,7 @@ impl Subject {
     }
 
     fn of(kind: &str, value: &str) -> Self {
-        Self(Sha256::new().chain_update(kind).chain_update([0]).chain_update(value).finalize().into())
+        Self(sha256(format!("{kind}\0{value}")))
     }
 }
 

@@ -128,6 +128,8 @@ impl Deref for Refusal {
     }
 }
 
+impl std::error::Error for Refusal {}
+
 impl Display for Refusal {
     /// Writes the line of a command: the cause of a failure, or the mistake and what is allowed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

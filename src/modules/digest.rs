@@ -2,11 +2,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use md5::Md5;
+use md5::{Digest as _, Md5};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use crate::base::encoding::hex;
+use crate::base::encoding::{hex, sha256};
 use crate::base::words::words;
 
 /// The line length of the base64 text that `mmh3` hashes, as in MIME (RFC 2045, section 6.8).
@@ -27,7 +26,7 @@ impl Algorithm {
     /// Returns the digest: lower-case hex digits, or a number for `mmh3`.
     pub(crate) fn digest(self, body: &[u8]) -> Value {
         match self {
-            Self::Sha256 => Value::from(hex(&Sha256::digest(body))),
+            Self::Sha256 => Value::from(hex(&sha256(body))),
             Self::Md5 => Value::from(hex(&Md5::digest(body))),
             Self::Mmh3 => Value::from(favicon_hash(body)),
         }

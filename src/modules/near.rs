@@ -10,8 +10,24 @@ pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> O
     if name.len() > MAX_BYTES {
         return None;
     }
-    let (distance, known) = known.map(|known| (strsim::levenshtein(name, known), known)).min()?;
+    let (distance, known) = known.map(|known| (distance(name, known), known)).min()?;
     (distance <= known.len().div_ceil(3)).then_some(known)
+}
+
+/// Returns how many letters must be added, removed or replaced (the Levenshtein distance).
+fn distance(name: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for letter in name.chars() {
+        let mut diagonal = row[0];
+        row[0] += 1;
+        for (at, known) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *known);
+            diagonal = row[at + 1];
+            row[at + 1] = replaced.min(diagonal + 1).min(row[at] + 1);
+        }
+    }
+    row[other.len()]
 }
 
 /// Returns a question after the names that were probably meant, such as `; did you mean github?`, or nothing.

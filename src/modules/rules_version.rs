@@ -1,10 +1,9 @@
 //! [`RulesVersion`]: the version of the rules by which a module judges and reads answers.
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::definition::Entry;
-use crate::base::encoding::hex;
+use crate::base::encoding::{hex, sha256};
 
 /// The members of an entry without influence on a conclusion or on what is read.
 const NAMES: [&str; 3] = ["id", "platform", "category"];
@@ -28,7 +27,7 @@ impl RulesVersion {
         if let Some(members) = rules.as_object_mut() {
             members.retain(|member, _| !OTHERS.contains(&member.as_str()));
         }
-        Self(hex(&Sha256::digest(rules.to_string())[..4]))
+        Self(hex(&sha256(rules.to_string())[..4]))
     }
 
     /// Returns the version with the fallback of this number, from 1, or with the first source for 0.

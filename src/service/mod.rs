@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::json;
-use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
 use crate::base::clock::Clock;
+use crate::base::encoding::sha256;
 use crate::base::ids::{BatchId, RunId, WatchId};
 use crate::http;
 use crate::model::audit::Origin;
@@ -46,6 +46,12 @@ pub struct Services {
     pub store: Arc<Store>,
     /// The clock that gives the time of day.
     pub clock: Arc<dyn Clock>,
+    /// The address that clients use, without a slash at its end.
+    pub base_url: String,
+    /// The path of the base URL, without a slash at its end. Addresses in answers begin with it.
+    pub root: String,
+    /// Whether a simulated web answers every search. Every answer says so then.
+    pub sandbox: bool,
 }
 
 impl Services {
@@ -85,7 +91,7 @@ impl Services {
 
     /// Returns the idempotency of a request with a key that asks for this, within 24 hours.
     pub fn idempotency(&self, key: Option<String>, asked: impl Serialize) -> Option<Idempotency> {
-        let body_hash = Sha256::digest(json!(asked).to_string()).into();
+        let body_hash = sha256(json!(asked).to_string());
         key.map(|key| Idempotency { key, body_hash, at: self.clock.now() })
     }
 

@@ -17,6 +17,7 @@ use jiff::Timestamp;
 pub(super) use rusqlite::types::Value;
 use serde::de::DeserializeOwned;
 use serde_json::Map;
+use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use super::document::{Json, decode, decode_reports};
@@ -151,6 +152,7 @@ macro_rules! cells {
 cells! {
     bool: |cell| i64::from_cell(cell).map(|value| value != 0);
     i64, u8, u16, u32, u64, usize: |cell| if let Value::Integer(value) = cell { narrowed(value) } else { None };
+    f64: |cell| i64::from_cell(cell).map(|number| number as f64);
     Duration: |cell| u64::from_cell(cell).map(Self::from_millis);
     String: |cell| if let Value::Text(text) = cell { Some(text) } else { None };
     Arc<str>: |cell| String::from_cell(cell).map(Self::from);
@@ -162,7 +164,8 @@ cells! {
     Interval: |cell| Self::from_secs(u64::from_cell(cell)?);
     // A role that only a later version knows grants nothing here.
     Role: |cell| Some(Self::from_name(&String::from_cell(cell)?).unwrap_or_default());
-    Timestamp: |cell| Self::from_millisecond(i64::from_cell(cell)?).ok();
+    // The latest moment of all has milliseconds that are not accepted.
+    Timestamp: |cell| Some(Self::from_millisecond(i64::from_cell(cell)?).unwrap_or(Self::MAX));
     serde_json::Value, Map<String, serde_json::Value>, Choice, Coverage, FollowEnd, FollowOrder, Progress, ResultRecord,
     RunError, RunOptions, Search, Vec<Lookup>, Vec<String>: |cell| decode(&String::from_cell(cell)?).ok();
     ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, WatchState:
@@ -190,6 +193,13 @@ impl<const N: usize> FromCell for [u8; N] {
 impl<T: FromCell> FromCell for Arc<T> {
     fn from_cell(cell: Value) -> Option<Self> {
         T::from_cell(cell).map(Self::new)
+    }
+}
+
+/// JSON for the driver of PostgreSQL.
+impl FromCell for postgres::types::Json<Box<RawValue>> {
+    fn from_cell(cell: Value) -> Option<Self> {
+        decode(&String::from_cell(cell)?).ok().map(Self)
     }
 }
 
@@ -221,12 +231,13 @@ macro_rules! parameters {
 }
 parameters! {
     bool: Value::from;
-    i64, u8, u16, u32, u64, usize: widened;
+    i32, i64, u8, u16, u32, u64, usize: widened;
     Duration: |span| widened(span.as_millis());
     // PostgreSQL refuses U+0000 in a text. JSON documents contain it as an escape only.
     &str: |text| Value::Text(text.replace('\0', "\u{FFFD}"));
     &String: |text| text.as_str().value();
-    String: |text| text.as_str().value();
+    String: |text| if text.contains('\0') { text.as_str().value() } else { Value::Text(text) };
+    postgres::types::Json<Box<RawValue>>: |json| Value::Text(json.0.get().to_owned());
     Vec<u8>: Value::Blob;
     &[u8]: |bytes| bytes.to_owned().value();
     Uuid: Value::from;

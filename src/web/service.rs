@@ -8,22 +8,16 @@ use url::Url;
 use super::cookies::{Cookie, Cookies, Notice};
 use super::error::Answer;
 use crate::account::sign_in::SignIns;
-use crate::base::address::path_prefix;
-use crate::http::{LoadReader, Reply, Response};
+use crate::http::{Reply, Response, Threads};
 use crate::service::Services;
 
 /// The web app.
 pub struct Web {
-    /// The address that clients use, without a slash at its end.
-    pub(super) base_url: String,
-    /// Whether a simulated web answers every search. Every page shows it then.
-    pub(super) sandbox: bool,
-    services: Services,
+    pub(super) services: Services,
     /// The sessions, and the use cases of signing in.
     pub(super) sign_ins: Arc<SignIns>,
     /// The load of the server.
-    pub(super) load_reader: LoadReader,
-    pub(super) root: String,
+    pub(super) threads: Arc<Threads>,
     pub(super) origin: String,
     pub(super) cookies: Cookies,
 }
@@ -37,18 +31,12 @@ impl Deref for Web {
 }
 
 impl Web {
-    /// Creates the web app. It shares the services with the API.
-    pub fn new(
-        base_url: String,
-        sandbox: bool,
-        services: Services,
-        sign_ins: Arc<SignIns>,
-        load_reader: LoadReader,
-    ) -> Self {
-        let origin = Url::parse(&base_url).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
-        let root = path_prefix(&base_url);
-        let cookies = Cookies::new(base_url.starts_with("https:"), &root, sign_ins.limits().longest);
-        Self { base_url, sandbox, services, sign_ins, load_reader, root, origin, cookies }
+    /// Creates the web app from these parts.
+    pub fn new(services: Services, sign_ins: Arc<SignIns>, threads: Arc<Threads>) -> Self {
+        let origin = Url::parse(&services.base_url).map(|url| url.origin().ascii_serialization());
+        let is_encrypted = services.base_url.starts_with("https:");
+        let cookies = Cookies::new(is_encrypted, &services.root, sign_ins.limits().longest);
+        Self { services, sign_ins, threads, origin: origin.unwrap_or_default(), cookies }
     }
 
     /// Returns a redirect (303) to another page of the app. `path` begins with `/app`.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest as _, Sha256};
 use url::Url;
 
 use super::error::{Answer, Shown, WebError};
@@ -14,6 +13,7 @@ use super::frame::{CurrentUser, Frame};
 use crate::account::service::Caller;
 use crate::account::sign_in::service::SignInClient;
 use crate::account::sign_in::token::Token;
+use crate::base::encoding::sha256;
 use crate::base::ids::{AccountId, RequestId};
 use crate::base::secret::random;
 use crate::http::{Reply, Request, Segments};
@@ -145,7 +145,7 @@ impl Visit {
 /// Returns the token that forms send back if the browser is not signed in. It is derived from a cookie, which
 /// other sites cannot read.
 pub(super) fn csrf_of(token: &Token) -> [u8; 32] {
-    Sha256::new().chain_update(b"form\0").chain_update(token.expose()).finalize().into()
+    sha256(format!("form\0{}", token.expose()))
 }
 
 /// Returns a token as a page contains it: with another mask in each page, so that the length of a compressed page reveals
@@ -176,8 +176,8 @@ pub(super) fn check_origin(visit: &Visit, tokens: &[[u8; 32]], own_origin: &str)
 
 fn has_token(visit: &Visit, tokens: &[[u8; 32]]) -> bool {
     // The time that comparing hashes takes says nothing of the tokens.
-    let given = Sha256::digest(unmasked(visit.form.get("csrf")).unwrap_or_default());
-    tokens.iter().any(|token| Sha256::digest(token) == given)
+    let given = sha256(unmasked(visit.form.get("csrf")).unwrap_or_default());
+    tokens.iter().any(|token| sha256(token) == given)
 }
 
 fn is_from_elsewhere(request: &Request, own_origin: &str) -> bool {

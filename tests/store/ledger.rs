@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use jiff::{Timestamp, ToSpan as _};
+use parking_lot::Mutex;
 use sightline::account::key::ApiKey;
 use sightline::account::service::{Accounts, Caller};
-use sightline::base::clock::ManualClock;
 use sightline::base::ids::{AccountId, KeyId, RunId};
 use sightline::model::account::{Account, KeyRecord};
 use sightline::model::audit::Origin;
@@ -39,15 +39,15 @@ impl Fixture {
 /// Accounts on a clock that the test sets, with three credits for each cycle.
 struct Months<'a> {
     fixture: &'a Fixture,
-    clock: ManualClock,
+    clock: Arc<Mutex<Timestamp>>,
     accounts: Accounts,
 }
 
 impl<'a> Months<'a> {
     fn new(fixture: &'a Fixture) -> Self {
-        let clock = ManualClock::new(Timestamp::UNIX_EPOCH);
+        let clock = Arc::new(Mutex::new(Timestamp::UNIX_EPOCH));
         let plans = "pro=3:api".parse().unwrap();
-        let accounts = Accounts::new(fixture.store.clone(), plans, Arc::new(clock.clone()));
+        let accounts = Accounts::new(fixture.store.clone(), plans, clock.clone());
         Self { fixture, clock, accounts }
     }
 
@@ -58,7 +58,7 @@ impl<'a> Months<'a> {
 
     /// Checks that three more runs can be started at `now`, and no fourth.
     fn spends_all(&self, caller: &Caller, now: Timestamp) {
-        self.clock.set(now);
+        *self.clock.lock() = now;
         for used in 0..3 {
             assert_eq!(self.accounts.balance(caller).unwrap().used, used, "{now}");
             assert_eq!(self.start(caller), Started::Created, "{now}");
@@ -67,7 +67,7 @@ impl<'a> Months<'a> {
     }
 
     fn is_refused(&self, caller: &Caller, now: Timestamp) {
-        self.clock.set(now);
+        *self.clock.lock() = now;
         assert_eq!(self.start(caller), Started::Refused(Refused::InsufficientCredits { used: 3 }), "{now}");
         assert_eq!(self.accounts.balance(caller).unwrap().remaining(), Some(0), "{now}");
     }
@@ -84,7 +84,7 @@ on_both! {
             ["2026-12-31T23:59:59.999Z", "2027-01-31T23:59:59.999Z", "2027-02-28T23:59:59.999Z"],
         ] {
             let boundaries = boundaries.map(at);
-            months.clock.set(boundaries[0]);
+            *months.clock.lock() = boundaries[0];
             let email = format!("{}@example.com", AccountId::new());
             let account = months.accounts.create_account(&email, "pro", &Origin::CLI).unwrap();
             let (key, _) = months.accounts.create_key(&account, "", &Origin::CLI).unwrap();

@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sha2::{Digest, Sha256};
 
+use crate::base::encoding::sha256;
 use crate::base::secret::{Secret, random};
 use crate::model::account::SecretHash;
 
@@ -32,7 +32,7 @@ impl Token {
 
     /// Returns the hash by which the store identifies the token.
     pub fn hash(&self) -> SecretHash {
-        SecretHash(Sha256::digest(self.expose().as_bytes()).into())
+        SecretHash(sha256(self.expose()))
     }
 }
 

@@ -179,7 +179,7 @@ pub fn get_open_api(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 pub fn file(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let given = &call.request.path;
     let path = match given.trim_end_matches('/') {
-        "" if api.config.sandbox => "/sandbox",
+        "" if api.sandbox => "/sandbox",
         "" => "/",
         path => path,
     };

@@ -134,6 +134,6 @@ fn may_call(api: &Api, request: &Request) -> bool {
     if allowed.iter().any(|known| known == "*" || known == origin) {
         return true;
     }
-    let (Ok(own), Ok(origin)) = (Url::parse(&api.config.base_url), Url::parse(origin)) else { return false };
+    let (Ok(own), Ok(origin)) = (Url::parse(&api.base_url), Url::parse(origin)) else { return false };
     own.origin() == origin.origin() || (is_loopback(&own) && is_loopback(&origin))
 }

@@ -43,9 +43,9 @@ pub(crate) mod tests;
 
 pub use canonical::folded;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use crate::base::encoding::sha256;
 use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
 
@@ -57,26 +57,25 @@ impl EntityKey {
     /// Returns the key of a result.
     pub fn of(record: &ResultRecord) -> Self {
         let (scope, value) = identity(record);
-        let mut hash = Sha256::new();
-        add(&mut hash, Some(&record.result_type));
+        let mut hashed = Vec::new();
+        add(&mut hashed, Some(&record.result_type));
         // The number of parts distinguishes scopes of zero, one and two parts.
-        hash.update([u8::try_from(scope.len()).unwrap_or(u8::MAX)]);
-        scope.iter().for_each(|part| add(&mut hash, Some(part)));
-        add(&mut hash, value.as_deref());
-        let whole: [u8; 32] = hash.finalize().into();
+        hashed.push(u8::try_from(scope.len()).unwrap_or(u8::MAX));
+        scope.iter().for_each(|part| add(&mut hashed, Some(part)));
+        add(&mut hashed, value.as_deref());
         let mut key = [0; 16];
-        key.copy_from_slice(&whole[..16]);
+        key.copy_from_slice(&sha256(hashed)[..16]);
         Self(key)
     }
 }
 
-/// Hashes one part. The length distinguishes ("a", "bc") from ("ab", "c"), and the tag distinguishes a missing value
+/// Adds one part. The length distinguishes ("a", "bc") from ("ab", "c"), and the tag distinguishes a missing value
 /// from an empty one.
-fn add(hash: &mut Sha256, part: Option<&str>) {
+fn add(hashed: &mut Vec<u8>, part: Option<&str>) {
     let (tag, text) = part.map_or((0u8, ""), |text| (1, text));
-    hash.update([tag]);
-    hash.update((text.len() as u64).to_be_bytes());
-    hash.update(text.as_bytes());
+    hashed.push(tag);
+    hashed.extend_from_slice(&(text.len() as u64).to_be_bytes());
+    hashed.extend_from_slice(text.as_bytes());
 }
 
 /// Returns the scope and the canonical value of a result, of which its key is made.

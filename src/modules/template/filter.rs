@@ -2,11 +2,10 @@
 
 use std::net::IpAddr;
 
-use md5::Md5;
+use md5::{Digest as _, Md5};
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
-use sha2::{Digest, Sha256};
 
-use crate::base::encoding::{hex, percent_encode};
+use crate::base::encoding::{hex, percent_encode, sha256};
 use crate::base::words::words;
 use crate::modules::public_suffix::suffix_with_label;
 
@@ -43,7 +42,7 @@ impl Filter {
         Some(match self {
             Self::Lower => value.to_lowercase(),
             Self::Md5 => hex(&Md5::digest(value.to_lowercase())),
-            Self::Sha256 => hex(&Sha256::digest(value.to_lowercase())),
+            Self::Sha256 => hex(&sha256(value.to_lowercase())),
             Self::Wkd => {
                 z_base_32(digest(&SHA1_FOR_LEGACY_USE_ONLY, value.to_lowercase().as_bytes()).as_ref())
             }

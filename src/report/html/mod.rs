@@ -25,9 +25,9 @@ use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use crate::base::clock::to_the_second;
+use crate::base::encoding::sha256;
 use crate::model::entity::merge::modules;
 use crate::model::run::{RunSummary, Status};
 use crate::modules::catalog::Catalog;
@@ -72,7 +72,7 @@ pub fn page(run: &RunRecord, catalog: &Catalog) -> io::Result<String> {
 
 /// Returns the policy of the page: it may use its own style, pictures that are part of it, and nothing else.
 pub fn content_security_policy() -> String {
-    let hash = STANDARD.encode(Sha256::digest(STYLE));
+    let hash = STANDARD.encode(sha256(STYLE));
     format!(
         "default-src 'none'; style-src 'sha256-{hash}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
@@ -134,7 +134,7 @@ mod tests {
     fn the_policy_fits_the_style() {
         let page = page(&run(Vec::new()));
         let style = page.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
-        let hash = STANDARD.encode(Sha256::digest(style));
+        let hash = STANDARD.encode(sha256(style));
         assert!(content_security_policy().contains(&hash));
         assert!(page.contains(&format!("sha256-{hash}")), "in the page too, for a file that was kept");
     }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
+use crate::base::encoding::sha256;
 use crate::model::search::Search;
 use crate::modules::query::Query;
 
@@ -76,13 +76,13 @@ impl Draft {
     /// Returns the SHA-256 of the list with that name.
     pub fn fingerprint(&self, name: Option<&str>) -> [u8; 32] {
         // No fingerprint of a search begins so.
-        let mut hash = Sha256::new().chain_update("batch ");
-        hash.update(serde_json::to_string(&(name, &self.rows)).unwrap_or_default());
+        let mut text = "batch ".to_owned();
+        text += &serde_json::to_string(&(name, &self.rows)).unwrap_or_default();
         // The answer lists the duplicates, so a list with others is another request.
         if !self.duplicates.is_empty() {
-            hash.update(serde_json::to_string(&self.duplicates).unwrap_or_default());
+            text += &serde_json::to_string(&self.duplicates).unwrap_or_default();
         }
-        hash.finalize().into()
+        sha256(text)
     }
 }
 

@@ -217,7 +217,9 @@ impl Runs {
         let rules = Rules::on_request(self, parent);
         let is_of_this_web = parent.simulated == self.config.simulated;
         let judged = rules.judge(lead);
-        let (query, module) = match judged.and_then(|it| is_of_this_web.then_some(it).ok_or(LeadReason::Unsupported)) {
+        let (query, module) = match judged
+            .and_then(|it| is_of_this_web.then_some(it).ok_or(LeadReason::Unsupported))
+        {
             Ok(judged) => judged,
             Err(LeadReason::Suppressed) => return Err(Refusal::suppressed()),
             Err(reason) => {

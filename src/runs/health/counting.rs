@@ -15,10 +15,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use log::{info, warn};
-use sha2::{Digest, Sha256};
 
 use super::HealthTable;
-use crate::base::encoding::hex;
+use crate::base::encoding::{hex, sha256};
 use crate::base::ids::RunId;
 use crate::model::health::{Cause, FailedControl, Opening};
 use crate::model::tally::Tally;
@@ -169,7 +168,7 @@ fn is_changed(module: &Module, opening: &Opening) -> bool {
 /// Returns a digest of the module's entry.
 fn digest(module: &Module) -> String {
     let entry = serde_json::to_vec(module.entry()).unwrap_or_default();
-    hex(&Sha256::digest(entry)[..8])
+    hex(&sha256(entry)[..8])
 }
 
 /// The outcomes of one run that count for the health of modules and for circuits. A timeout or an error may be a fault

@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
-use md5::Md5;
+use md5::{Digest as _, Md5};
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::base::encoding::hex;
+use crate::base::encoding::{hex, sha256};
 use crate::model::entity::identified::Entity;
 use crate::model::entity::{EntityKey, folded, merge};
 use crate::model::follow::Class;
@@ -220,7 +219,7 @@ impl Known {
     fn of(runs: &[Findings<'_>], links: &[Link], found: &[Found<'_>]) -> Self {
         let named = links.iter().map(|link| &link.to).filter(|to| to.kind == ResultType::Email);
         let emails = named.map(|to| address(&to.value)).chain(runs.iter().filter_map(asked_address));
-        let hashes = |email: &String| [hex(&Md5::digest(email)), hex(&Sha256::digest(email))];
+        let hashes = |email: &String| [hex(&Md5::digest(email)), hex(&sha256(email))];
         let emails = emails.flat_map(|email| hashes(&email).map(|hash| (hash, email.clone()))).collect();
         let pictures = found.iter().filter_map(|(_, record, _)| picture(&record.metadata));
         let all: BTreeSet<Likeness> = pictures.map(|(_, likeness)| likeness).collect();

@@ -8,14 +8,13 @@ use std::time::Instant;
 use image_webp::WebPDecoder;
 use log::{debug, error};
 use parking_lot::Mutex;
-use sha2::{Digest, Sha256};
 use url::Url;
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::options::DecoderOptions;
 
 use super::avatar::{Avatar, Likeness};
 use super::pixels::Pixels;
-use crate::base::encoding::hex;
+use crate::base::encoding::{hex, sha256};
 use crate::modules::definition::{Method, Via};
 use crate::modules::probe::{CookieJar, Prober, Request, Trace};
 
@@ -69,7 +68,7 @@ impl Picture {
         let _decoding = DECODING.try_lock_until(deadline).ok_or(LATE)?;
         let small = decoded(file)?.thumbnail(THUMBNAIL_SIDE);
         Ok(Self {
-            avatar: Avatar { sha256: hex(&Sha256::digest(file)), likeness: Likeness::of(&small) },
+            avatar: Avatar { sha256: hex(&sha256(file)), likeness: Likeness::of(&small) },
             thumbnail: small.to_png().map_err(|_| BROKEN)?,
         })
     }

@@ -8,17 +8,15 @@
 //! since the driver bounds the TCP connect but not the time that the server then takes to answer.
 
 use std::collections::HashMap;
-use std::error::Error as StdError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bytes::BytesMut;
 use jiff::Timestamp;
 use postgres::fallible_iterator::FallibleIterator as _;
-use postgres::types::{FromSql, IsNull, Json, ToSql, Type, to_sql_checked};
+use postgres::types::{FromSql, Json, ToSql, Type};
 use postgres::{Client, Config, Error, SimpleQueryMessage, Statement};
 use serde_json::value::RawValue;
 use uuid::Uuid;
@@ -28,7 +26,7 @@ use super::tls::TlsConnector;
 use crate::base::storage::StorageError;
 use crate::store::error::Result;
 use crate::store::limits::ANSWER_MARGIN;
-use crate::store::value::{Parameter, Row, Value};
+use crate::store::value::{FromCell, Parameter, Row, Value};
 
 type Task = Box<dyn FnOnce(Result<&mut Connection>) + Send>;
 
@@ -89,7 +87,7 @@ impl Session {
 
     /// Checks that the server answers within that time. A connection that takes longer to be made is still made.
     pub(super) fn check(&mut self, wait: Duration) -> Result<()> {
-        self.run_within(Some(wait), |connection| connection.client.simple_query("")).map(drop)
+        self.run_within(Some(wait), |connection| Ok(connection.client.simple_query("")?)).map(drop)
     }
 
     /// Returns whether the connection was made.
@@ -115,7 +113,7 @@ impl Session {
 
     /// Runs statements without parameters, of which none stays prepared.
     pub(in crate::store) fn batch(&mut self, sql: &'static str) -> Result<()> {
-        self.task(move |connection| connection.client.batch_execute(sql))
+        self.task(move |connection| Ok(connection.client.batch_execute(sql)?))
     }
 
     /// Rolls the open transaction back. A connection on which that fails is not used again.
@@ -128,7 +126,7 @@ impl Session {
 
     fn task<T: Send + 'static>(
         &mut self,
-        task: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
+        task: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         if self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(StorageError::contended("the transaction waited for locks for too long"));
@@ -141,12 +139,12 @@ impl Session {
     fn run_within<T: Send + 'static>(
         &mut self,
         wait: Option<Duration>,
-        task: impl FnOnce(&mut Connection) -> Result<T, Error> + Send + 'static,
+        task: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let task: Task = Box::new(move |connection| {
             // The receiver is gone if its wait was over.
-            let _ = sender.send(connection.and_then(|connection| Ok(task(connection)?)));
+            let _ = sender.send(connection.and_then(task));
         });
         if self.tasks.as_ref().is_none_or(|tasks| tasks.send(task).is_err()) {
             return Err(unavailable("the connection was abandoned"));
@@ -165,11 +163,13 @@ impl Session {
 }
 
 impl Connection {
-    fn run(&mut self, sql: &'static str, values: Vec<Value>) -> Result<(Vec<postgres::Row>, u64), Error> {
+    fn run(&mut self, sql: &'static str, values: Vec<Value>) -> Result<(Vec<postgres::Row>, u64)> {
         if !self.statements.contains_key(sql) {
             self.statements.insert(sql, self.client.prepare(&translated(sql))?);
         }
-        let mut answer = self.client.query_raw(&self.statements[sql], values.into_iter().map(Sent))?;
+        let statement = &self.statements[sql];
+        let values = values.into_iter().zip(statement.params()).map(|(value, kind)| sent(value, kind));
+        let mut answer = self.client.query_raw(statement, values.collect::<Result<Vec<_>>>()?)?;
         let mut rows = Vec::new();
         while let Some(row) = answer.next()? {
             rows.push(row);
@@ -204,59 +204,42 @@ fn row(row: &postgres::Row) -> Result<Row> {
 }
 
 fn cell(row: &postgres::Row, column: usize) -> Result<Value> {
-    fn get<'a, T: FromSql<'a>>(
-        row: &'a postgres::Row,
-        column: usize,
-        cell: impl FnOnce(T) -> Value,
-    ) -> Result<Value> {
-        Ok(row.try_get::<_, Option<T>>(column)?.map_or(Value::Null, cell))
+    fn get<'a, T: FromSql<'a> + Parameter>(row: &'a postgres::Row, column: usize) -> Result<Value> {
+        Ok(row.try_get::<_, Option<T>>(column)?.value())
     }
     match *row.columns()[column].type_() {
-        Type::BOOL => get::<bool>(row, column, Parameter::value),
-        Type::INT8 => get(row, column, Value::Integer),
-        Type::INT4 => get(row, column, |number: i32| i64::from(number).value()),
-        Type::TEXT => get(row, column, Value::Text),
-        Type::JSON => get(row, column, |Json(text): Json<Box<RawValue>>| Value::Text(text.get().to_owned())),
-        Type::BYTEA => get(row, column, Value::Blob),
-        Type::UUID => get::<Uuid>(row, column, Parameter::value),
+        Type::BOOL => get::<bool>(row, column),
+        Type::INT8 => get::<i64>(row, column),
+        Type::INT4 => get::<i32>(row, column),
+        Type::TEXT => get::<String>(row, column),
+        Type::JSON => get::<Json<Box<RawValue>>>(row, column),
+        Type::BYTEA => get::<Vec<u8>>(row, column),
+        Type::UUID => get::<Uuid>(row, column),
         // A function was called for its effect.
         Type::VOID => Ok(Value::Null),
-        Type::TIMESTAMPTZ => get::<Timestamp>(row, column, Parameter::value),
+        Type::TIMESTAMPTZ => get::<Timestamp>(row, column),
         ref other => Err(StorageError::broken(format!("a column has the type {other}"))),
     }
 }
 
-/// A parameter in the form that the driver takes.
-#[derive(Debug)]
-struct Sent(Value);
+/// A parameter as the driver takes it.
+type Sent = Box<dyn ToSql + Send + Sync>;
 
-impl ToSql for Sent {
-    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn StdError + Sync + Send>> {
-        match (&self.0, kind) {
-            (Value::Null, _) => Ok(IsNull::Yes),
-            (Value::Integer(number), &Type::BOOL) => (*number != 0).to_sql(kind, out),
-            (Value::Integer(number), &Type::INT8) => number.to_sql(kind, out),
-            (Value::Integer(number), &Type::FLOAT8) => (*number as f64).to_sql(kind, out),
-            (Value::Integer(millis), &Type::TIMESTAMPTZ) => {
-                // The latest moment of all has milliseconds that are not accepted.
-                let moment = Timestamp::from_millisecond(*millis).unwrap_or(Timestamp::MAX);
-                <Timestamp as ToSql>::to_sql(&moment, kind, out)
-            }
-            // PostgreSQL sends and receives JSON as text.
-            (Value::Text(text), &(Type::TEXT | Type::JSON)) => {
-                out.extend_from_slice(text.as_bytes());
-                Ok(IsNull::No)
-            }
-            (Value::Blob(bytes), &Type::BYTEA) => bytes.to_sql(kind, out),
-            (Value::Blob(id), &Type::UUID) => <Uuid as ToSql>::to_sql(&Uuid::from_slice(id)?, kind, out),
-            _ => Err(format!("this value does not fit a parameter of type {kind}").into()),
-        }
+/// Converts a parameter to the type that the statement has for it.
+fn sent(value: Value, kind: &Type) -> Result<Sent> {
+    fn of<T: FromCell + ToSql + Send + Sync + 'static>(value: Value) -> Option<Sent> {
+        Option::<T>::from_cell(value).map(|value| Box::new(value) as _)
     }
-
-    /// Returns `true` for all types. A value that does not fit is refused by `to_sql` with its type.
-    fn accepts(_: &Type) -> bool {
-        true
-    }
-
-    to_sql_checked!();
+    let sent = match *kind {
+        Type::BOOL => of::<bool>(value),
+        Type::INT8 => of::<i64>(value),
+        Type::FLOAT8 => of::<f64>(value),
+        Type::TEXT => of::<String>(value),
+        Type::JSON => of::<Json<Box<RawValue>>>(value),
+        Type::BYTEA => of::<Vec<u8>>(value),
+        Type::UUID => of::<Uuid>(value),
+        Type::TIMESTAMPTZ => of::<Timestamp>(value),
+        _ => None,
+    };
+    sent.ok_or_else(|| StorageError::broken(format!("a value does not fit a parameter of type {kind}")))
 }

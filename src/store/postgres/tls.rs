@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::{env, fs, io};
 
+use ::ring::digest::{SHA256, SHA384, SHA512, digest};
 use postgres::Socket;
 use postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use rustls::client::WebPkiServerVerifier;
@@ -15,7 +16,6 @@ use rustls::crypto::{WebPkiSupportedAlgorithms, ring};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
-use sha2::{Digest, Sha256, Sha384, Sha512};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client;
 
@@ -178,30 +178,22 @@ impl TlsStream for Stream {
 /// Returns the hash of a certificate that `tls-server-end-point` asks for: by the algorithm of its signature, and by
 /// SHA-256 for a weaker one (RFC 5929, section 4.1).
 fn certificate_hash(certificate: &[u8]) -> Option<Vec<u8>> {
+    /// The families of algorithms. The last number of an identifier is that of the algorithm.
     const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1];
     const ECDSA: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3];
-    // Certificate ::= SEQUENCE { tbsCertificate, signatureAlgorithm SEQUENCE { OBJECT IDENTIFIER, … }, … }
-    let (fields, _) = der_element(certificate)?;
-    let (_, fields) = der_element(fields)?;
-    let (algorithm, _) = der_element(der_element(fields)?.0)?;
-    let (last, family) = algorithm.split_last()?;
-    match (family, last) {
-        (RSA, 5 | 11) | (ECDSA, 2) => Some(Sha256::digest(certificate).to_vec()),
-        (RSA, 12) | (ECDSA, 3) => Some(Sha384::digest(certificate).to_vec()),
-        (RSA, 13) => Some(Sha512::digest(certificate).to_vec()),
-        _ => None,
-    }
-}
-
-/// Returns the content of the first DER element, and the bytes after it.
-fn der_element(der: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (&first, rest) = der.get(1..)?.split_first()?;
-    let bytes = if first < 0x80 { 0 } else { usize::from(first & 0x7f) };
-    let (long, rest) = rest.split_at_checked(bytes)?;
-    let long = long
-        .iter()
-        .try_fold(0usize, |length, byte| length.checked_mul(256)?.checked_add(usize::from(*byte)))?;
-    rest.split_at_checked(if bytes == 0 { usize::from(first) } else { long })
+    // The algorithm of the signature is the first identifier in a certificate.
+    let named = [RSA, ECDSA].into_iter().filter_map(|family| {
+        let at = certificate.windows(family.len()).position(|part| part == family)?;
+        Some((at, family, *certificate.get(at + family.len())?))
+    });
+    let (_, family, last) = named.min()?;
+    let algorithm = match (family, last) {
+        (RSA, 5 | 11) | (ECDSA, 2) => &SHA256,
+        (RSA, 12) | (ECDSA, 3) => &SHA384,
+        (RSA, 13) | (ECDSA, 4) => &SHA512,
+        _ => return None,
+    };
+    Some(digest(algorithm, certificate).as_ref().to_vec())
 }
 
 impl AsyncRead for Stream {

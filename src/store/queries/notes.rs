@@ -41,11 +41,8 @@ impl Store {
         let tags = update.tags.as_ref().filter(|tags| !tags.is_empty()).map(encode).transpose()?;
         let text = update.note.as_ref().and_then(Option::as_ref);
         let values = values![run, account, update.tags.is_some(), tags, update.note.is_some(), text];
-        self.write(Operation::from("note_run").erasing(), |tx| {
-            let Some(notes) = tx.first(NOTE_RUN, values)? else { return Ok(None) };
-            tx.note(&AuditEvent::of_object(Action::RunAnnotated, account, run), by)?;
-            Ok(Some(notes))
-        })
+        let event = AuditEvent::of_object(Action::RunAnnotated, account, run);
+        self.noted(Operation::from("note_run").erasing(), NOTE_RUN, values, &event, by)
     }
 
     /// Changes the annotation of a stored result. Returns the annotation, or `None` if the result is unknown or the run

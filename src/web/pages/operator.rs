@@ -138,7 +138,7 @@ pub(in crate::web) fn reset(web: &Arc<Web>, visit: Visit) -> Answer {
 
 /// Returns the figures of searches, those of the server, and counts since the start.
 fn figures(web: &Web) -> [Figure; 11] {
-    let (runs, server) = (&web.runs, web.load_reader.load());
+    let (runs, server) = (&web.runs, web.threads.load());
     let figure = |name, value: usize, most: Option<usize>| (name, value as u64, most.map(|most| most as u64));
     let (driven, waiting) = runs.load();
     let (checks, workers) = runs.scheduler.load();

@@ -233,7 +233,7 @@ fn a_closed_breaker_without_recent_events_is_idle() {
 
 #[test]
 fn a_host_has_three_seconds_in_its_first_trial_and_longer_with_each_failure() {
-    let breakers = Breakers::new(Arc::new(crate::base::clock::ManualClock::new(at(100))), RULES);
+    let breakers = Breakers::new(Arc::new(parking_lot::Mutex::new(at(100))), RULES);
     let slower = Opening { wait: RULES.first * 4, ..opening(0) };
     breakers.take_over(vec![("a".into(), state(0, Some(opening(0)))), ("b".into(), state(0, Some(slower)))]);
     assert_eq!(breakers.access("a"), Access::Trial(Duration::from_secs(3)));

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use parking_lot::Mutex;
+
 use super::*;
-use crate::base::clock::ManualClock;
 use crate::modules::outcome::{ControlAnswer, Direction};
 
 const FIRST: Duration = Duration::from_secs(600);
@@ -12,8 +13,8 @@ const FIRST: Duration = Duration::from_secs(600);
 fn two_runs_must_fail_and_only_a_control_check_of_the_same_direction_ends_a_quarantine() {
     let module = Module::example("m");
     for (failing, other) in [(Direction::MadeUp, Direction::Known), (Direction::Known, Direction::MadeUp)] {
-        let clock = ManualClock::new("2026-03-01T12:00:00Z".parse().unwrap());
-        let health = HealthTable::new(Arc::new(clock.clone()), FIRST, FIRST, FIRST, None);
+        let clock = Arc::new(Mutex::new("2026-03-01T12:00:00Z".parse::<Timestamp>().unwrap()));
+        let health = HealthTable::new(clock.clone(), FIRST, FIRST, FIRST, None);
         let control =
             |direction, verdict| ControlCheck { direction, verdict, answer: ControlAnswer::default() };
         let fail = |run| {
@@ -31,7 +32,7 @@ fn two_runs_must_fail_and_only_a_control_check_of_the_same_direction_ends_a_quar
         pass(other);
         let still = health.quarantines.of("m");
         assert_eq!(still, Some(opening), "it proves nothing about the other direction");
-        clock.advance(FIRST);
+        *clock.lock() += FIRST;
         assert_eq!(access().map(|trial| trial.map(|trial| trial.direction)), Ok(Some(failing)));
         assert!(access().is_err(), "one trial is enough");
         pass(failing);
