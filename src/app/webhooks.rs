@@ -70,6 +70,8 @@ pub(super) fn load_key(config: &ServeConfig, store: &Store) -> Result<Option<Arc
             // An empty file is left of a start that was interrupted.
             let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
             if fs::metadata(&path).map_or_else(is_missing, |key| key.len() == 0) {
+                // With its own rights, whatever those of the empty file are.
+                let _ = fs::remove_file(&path);
                 let failed =
                     |error| Failure::failed(error).at(format!("cannot create the key {}", path.display()));
                 create_key(&path).map_err(failed)?;
@@ -95,7 +97,7 @@ fn read_key(path: &Path, store: &Store) -> Result<Arc<SealingKey>, Failure> {
 
 /// Creates a key that only its owner can read.
 fn create_key(path: &Path) -> io::Result<()> {
-    let mut file = File::options().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
     writeln!(file, "{}", SealingKey::generate().expose())?;
     file.sync_all()
 }
