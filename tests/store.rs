@@ -98,7 +98,6 @@ impl Fixture {
             created_at: at("2026-03-01T12:00:00.123Z"),
             owner: Some(self.me),
             holds: EXPIRED,
-            max_waiting: Some(1000),
             is_unconfirmed: false,
             idempotency: None,
             origin: Origin::CLI,

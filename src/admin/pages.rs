@@ -172,7 +172,7 @@ fn write_modules(page: &mut Exposition, parts: &Parts) {
 
 fn write_deliveries(page: &mut Exposition, parts: &Parts) {
     let Some(deliveries) = &parts.deliveries else { return };
-    let figures = deliveries.figures();
+    let figures = &deliveries.figures;
     let help = "Messages to webhooks that this instance is sending.";
     page.gauge("sightline_deliveries_busy", help, deliveries.busy() as f64);
     let help = "Attempts of this instance to send a message to a webhook, by success.";

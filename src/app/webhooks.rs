@@ -36,7 +36,6 @@ pub(super) fn start(
     let user_agent = NetConfig::default().user_agent;
     let prober = Arc::new(HttpProber::new(NetConfig { user_agent, ..net_config(config) }));
     Dispatcher::start(Arc::clone(store), key, prober)
-        .map(Arc::new)
         .map_err(|error| Failure::failed(error).at("cannot start the threads of webhooks"))
 }
 

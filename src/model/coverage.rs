@@ -95,7 +95,8 @@ pub struct Coverage {
 
 impl Coverage {
     /// Counts outcomes.
-    pub fn of(outcomes: impl IntoIterator<Item = Outcome>) -> Self {
+    #[cfg(test)]
+    pub(crate) fn of(outcomes: impl IntoIterator<Item = Outcome>) -> Self {
         let mut coverage = Self::default();
         for outcome in outcomes {
             coverage.add(outcome, None, None);

@@ -40,9 +40,6 @@ pub struct NewRun {
     pub owner: Option<InstanceId>,
     /// The time for which the owner's lease is valid without a renewal.
     pub holds: Duration,
-    /// The maximum number of waiting runs of all accounts, if the queue may be full. It does not apply to an account
-    /// without a waiting run.
-    pub max_waiting: Option<usize>,
     /// Whether the run is undone unless its caller gets it, because a repetition of the request would start another one.
     pub is_unconfirmed: bool,
     /// The caller's `Idempotency-Key`, if there is one.
@@ -100,7 +97,6 @@ impl NewRun {
             created_at: Timestamp::UNIX_EPOCH,
             owner: Some(InstanceId(uuid::Uuid::new_v4())),
             holds: Duration::ZERO,
-            max_waiting: None,
             is_unconfirmed: false,
             idempotency: None,
             origin: Origin::SYSTEM,

@@ -219,13 +219,12 @@ impl Runs {
         let catalog = self.catalog.get();
         for from in self.take_over(&[], false, Some(run), 1)? {
             self.note_taken();
-            let left = from.modules.iter().map(|id| {
-                let platform = catalog.get(id).map_or(id.as_str(), |module| module.platform());
-                ModuleReport::skipped(id, platform, Reason::Stopped)
-            });
-            let (reports, run) = (left.collect::<Vec<_>>(), LiveRun::resume(from, Arc::default()));
+            let run = LiveRun::resume(from, Arc::default());
             let mut last = run.unchanged();
-            reports.into_iter().for_each(|report| last.add_report(report));
+            for id in run.modules() {
+                let platform = catalog.get(id).map_or(id.as_str(), |module| module.platform());
+                last.add_report(ModuleReport::skipped(id, platform, Reason::Stopped));
+            }
             ending::store_stopped(self, &run, last)?;
             self.notify(Notification::Changed { run: run.id(), epoch: run.lease().epoch });
         }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::leads::LeadStatus;
 use crate::base::ids::RunId;
 use crate::model::coverage::Coverage;
+use crate::model::entity::identified::kind_of;
 use crate::model::follow::{Class, FollowedLead, Lookup};
 use crate::model::run::{ModuleReport, ModuleStatus, Progress, RunError, RunSummary, Status};
 use crate::modules::definition::ResultType;
@@ -206,12 +207,7 @@ pub(super) fn family_frames(lookups: &[Lookup], children: &[(FollowedLead, RunSu
     });
     let followed = children.iter().flat_map(|(followed, run)| {
         let (lead_id, run_id, query) = (followed.lead, run.id, run.query.as_str());
-        let kind = match run.search_type {
-            SearchType::Username => ResultType::Username,
-            SearchType::Email => ResultType::Email,
-            SearchType::Domain => ResultType::Domain,
-        };
-        let (class, status) = (followed.class, LeadStatus::Followed);
+        let (kind, class, status) = (kind_of(run.search_type), followed.class, LeadStatus::Followed);
         let (platform, outcome, value, started) = (None, None, query, Some(run_id));
         let lead = LeadData { lead_id, kind, value, platform, class, status, outcome, run_id: started };
         let (parent_run_id, search_type) = (followed.parent, run.search_type);

@@ -222,7 +222,12 @@ impl Stream {
                 Ok(Next::End) => return Ok(()),
                 Ok(Next::Quiet) => {
                     let now = Instant::now();
-                    if now >= quiet_until && now < ends_at {
+                    if now >= ends_at {
+                        let (status, reason) = (Status::Running, "stream_timeout");
+                        let data = ReconnectData { run_id, status, reason, retry_after: 1 };
+                        return out.write_all(&frame("reconnect", &data));
+                    }
+                    if now >= quiet_until {
                         out.write_all(KEEP_ALIVE)?;
                         quiet_until = Instant::now() + self.keep_alive;
                     }
@@ -245,9 +250,6 @@ impl Stream {
                     Err(error) => break self.unavailable(&error),
                 }
             }
-            if Instant::now() >= ends_at {
-                return self.send_reconnect(out);
-            }
         };
         let request_id = self.request_id.as_str();
         out.write_all(&frame("error", &ErrorData { run_id, status, error, message, retry_after, request_id }))
@@ -258,22 +260,6 @@ impl Stream {
         warn!(request_id = self.request_id.as_str(); "cannot continue a stream: {error}");
         let status = self.follower.summary().status;
         (status, "unavailable", "the service cannot reach its database", Some(1))
-    }
-
-    /// Sends available frames before the `reconnect` frame, so that a run that has just ended ends with `done`.
-    fn send_reconnect(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        loop {
-            match self.follower.next(Instant::now()) {
-                Ok(Next::Frames(frames)) => send_all(out, &frames)?,
-                Ok(Next::End) => return Ok(()),
-                _ => {
-                    let (status, reason) = (Status::Running, "stream_timeout");
-                    let run_id = self.follower.summary().id;
-                    let data = ReconnectData { run_id, status, reason, retry_after: 1 };
-                    return out.write_all(&frame("reconnect", &data));
-                }
-            }
-        }
     }
 }
 

@@ -16,10 +16,6 @@ use crate::modules::catalog::{Catalog, Choice, ChoiceError, Selection};
 use crate::modules::module::Module;
 use crate::modules::query::{Query, SearchType};
 
-/// The number of starts that others may have queued since the length of the queue was last read. If the queue is not
-/// fuller than that, it is not counted.
-const UNSEEN_STARTS: usize = 100;
-
 impl Runs {
     /// Charges a search, and starts it if a driver is free. Otherwise it waits in the queue of all instances.
     ///
@@ -105,8 +101,9 @@ impl Runs {
         Ok(modules.iter().map(|module| module.id().to_string()).collect())
     }
 
-    /// Returns whether the store would refuse the run, if it probably would. A refusal in a transaction that writes would
-    /// delay the drivers, which empty the queue.
+    /// Returns whether the queue is full, so far as this process knows: the limit may be exceeded by a few runs. The number of
+    /// runs that leads start has its own limit. It is not checked in the transaction of the start, which would delay the
+    /// drivers that empty the queue.
     fn is_queue_full(&self, request: &StartRequest) -> Result<bool, StartError> {
         if request.cause.member().is_some() || self.drivers.waiting() < self.config.max_waiting {
             return Ok(false);
@@ -117,10 +114,6 @@ impl Runs {
     }
 
     fn new_run(&self, request: StartRequest, modules: Vec<String>, owner: Option<InstanceId>) -> NewRun {
-        // The number of runs that leads start has its own limit.
-        let may_be_full = owner.is_none()
-            && request.cause.member().is_none()
-            && self.drivers.waiting() + UNSEEN_STARTS >= self.config.max_waiting;
         NewRun {
             id: RunId::new(),
             account: request.account,
@@ -131,7 +124,6 @@ impl Runs {
             created_at: self.clock.now(),
             owner,
             holds: self.config.limits.lease,
-            max_waiting: may_be_full.then_some(self.config.max_waiting),
             is_unconfirmed: request.idempotency.is_none()
                 && matches!(request.cause, Cause::Request | Cause::Retry(_)),
             idempotency: request.idempotency,

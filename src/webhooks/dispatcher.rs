@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use log::{error, info, log, warn};
@@ -41,19 +41,15 @@ const REMOVAL_BATCH: usize = 500;
 
 const _: () = assert!(CLAIM.as_secs() > TIME_LIMIT.as_secs() + RECORD_PATIENCE.as_secs());
 
-/// The running threads. They end when this is dropped.
+/// The threads that send deliveries, and what they share.
 pub struct Dispatcher {
-    shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
-}
-
-struct Shared {
     store: Arc<Store>,
     key: Arc<SealingKey>,
     prober: Arc<dyn Prober>,
     state: Mutex<State>,
     changed: Condvar,
-    figures: Figures,
+    /// The figures since the start of the process.
+    pub figures: Figures,
 }
 
 /// Figures since the start of the process.
@@ -83,49 +79,37 @@ impl State {
 }
 
 impl Dispatcher {
-    /// Starts the threads. `key` decrypts the secrets of webhooks, and `prober` sends messages. It must check the address
-    /// of each request.
+    /// Starts the threads, which end when they are stopped. `key` decrypts the secrets of webhooks, and `prober` sends
+    /// messages. It must check the address of each request.
     ///
     /// # Errors
     /// Fails if a thread cannot be started.
-    pub fn start(store: Arc<Store>, key: Arc<SealingKey>, prober: Arc<dyn Prober>) -> std::io::Result<Self> {
+    pub fn start(
+        store: Arc<Store>,
+        key: Arc<SealingKey>,
+        prober: Arc<dyn Prober>,
+    ) -> std::io::Result<Arc<Self>> {
         let (state, changed, figures) = Default::default();
-        let shared = Arc::new(Shared { store, key, prober, state, changed, figures });
-        let own = Arc::clone(&shared);
-        let thread = thread::Builder::new().name("webhooks".to_owned()).spawn(move || own.dispatch())?;
-        Ok(Self { shared, thread: Some(thread) })
+        let dispatcher = Arc::new(Self { store, key, prober, state, changed, figures });
+        let own = Arc::clone(&dispatcher);
+        thread::Builder::new().name("webhooks".to_owned()).spawn(move || own.dispatch())?;
+        Ok(dispatcher)
     }
 
     /// Returns the number of deliveries that are being sent.
     pub fn busy(&self) -> usize {
-        self.shared.state.lock().busy()
-    }
-
-    /// Returns the figures since the start of the process.
-    pub fn figures(&self) -> &Figures {
-        &self.shared.figures
+        self.state.lock().busy()
     }
 
     /// Claims no more deliveries, and waits until `until` for those that are being sent. A delivery that is not finished
     /// by then is sent again when its claim expires.
     pub fn stop(&self, until: Instant) {
-        let mut state = self.shared.state.lock();
+        let mut state = self.state.lock();
         state.is_stopping = true;
-        self.shared.changed.notify_all();
-        while state.busy() > 0 && !self.shared.changed.wait_until(&mut state, until).timed_out() {}
+        self.changed.notify_all();
+        while state.busy() > 0 && !self.changed.wait_until(&mut state, until).timed_out() {}
     }
-}
 
-impl Drop for Dispatcher {
-    fn drop(&mut self) {
-        self.stop(Instant::now());
-        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            warn!("the thread of webhooks panicked");
-        }
-    }
-}
-
-impl Shared {
     /// Passes due deliveries to the workers until the dispatcher is stopped.
     fn dispatch(self: &Arc<Self>) {
         let mut removal_due = Instant::now() + REMOVAL_INTERVAL;
@@ -162,7 +146,7 @@ impl Shared {
         let claimed = self.store.claim_deliveries(&ids, CLAIM)?;
         // Another instance may have claimed all.
         let has_more = !claimed.is_empty();
-        claimed.into_iter().for_each(|delivery| self.start(delivery));
+        claimed.into_iter().for_each(|delivery| self.begin(delivery));
         Ok(has_more)
     }
 
@@ -178,19 +162,19 @@ impl Shared {
     }
 
     /// Starts a thread that sends a delivery. Without one, it is sent when its claim expires.
-    fn start(self: &Arc<Self>, claimed: Claimed) {
+    fn begin(self: &Arc<Self>, claimed: Claimed) {
         let mut state = self.state.lock();
         if state.is_stopping {
             return;
         }
         *state.sending.entry(claimed.webhook).or_default() += 1;
         drop(state);
-        let (shared, webhook) = (Arc::clone(self), claimed.webhook);
+        let (own, webhook) = (Arc::clone(self), claimed.webhook);
         let work = move || {
-            if catch_unwind(AssertUnwindSafe(|| shared.send(&claimed))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| own.send(&claimed))).is_err() {
                 error!("the attempt of delivery {} panicked", claimed.id);
             }
-            shared.leave(claimed.webhook);
+            own.leave(claimed.webhook);
         };
         if let Err(error) = thread::Builder::new().name("webhook".to_owned()).spawn(work) {
             warn!("cannot start a thread for a delivery: {error}");

@@ -216,7 +216,6 @@ impl<'a> Model<'a> {
             created_at: self.now,
             owner: (!waits).then(|| self.instances[op.instance]),
             holds: if op.even[1] { HOLDS } else { Duration::ZERO },
-            max_waiting: (waits && is_request).then_some(3),
             is_unconfirmed,
             idempotency: self.key(key),
             cause,
@@ -292,11 +291,6 @@ impl<'a> Model<'a> {
         let batch = row.map(|row| self.batches.get(&row.batch).filter(|batch| batch.0 == run.account));
         if batch.is_some_and(|batch| batch.is_none()) {
             return Err(Started::Refused(Refused::RowGone));
-        }
-        let queue = self.queue(run.simulated);
-        let is_first = queue.iter().all(|place| self.runs[*place].new.account != run.account);
-        if run.max_waiting.is_some_and(|most| queue.len() >= most && !is_first) {
-            return Err(Started::Refused(Refused::Overloaded));
         }
         let used = self.used(run.account, charge.cycle.start);
         if charge.allowed.is_some_and(|allowed| used + charge.credits > allowed) {

@@ -52,12 +52,7 @@ impl Entity {
 
     /// Returns what a search looks for.
     pub fn of_query(query: &Query) -> Self {
-        let kind = match query.search_type() {
-            SearchType::Username => ResultType::Username,
-            SearchType::Email => ResultType::Email,
-            SearchType::Domain => ResultType::Domain,
-        };
-        Self::of(kind, query.normal())
+        Self::of(kind_of(query.search_type()), query.normal())
     }
 
     /// Returns what a result is about. An account that is given by the address of its profile is the same entity as the
@@ -94,6 +89,15 @@ impl Entity {
     fn new(kind: ResultType, identity: &str, value: &str, platform: Option<&str>) -> Self {
         let id = Uuid::new_v5(&NAMESPACE, format!("{}\0{identity}", kind.as_str()).as_bytes());
         Self { id, kind, value: value.to_owned(), platform: platform.map(str::to_owned) }
+    }
+}
+
+/// Returns the kind of what searches of a type look for.
+pub fn kind_of(search_type: SearchType) -> ResultType {
+    match search_type {
+        SearchType::Username => ResultType::Username,
+        SearchType::Email => ResultType::Email,
+        SearchType::Domain => ResultType::Domain,
     }
 }
 

@@ -29,6 +29,7 @@ use crate::model::audit::Origin;
 use crate::model::batch::{Batch, BatchRow, NewBatch, NextRow, RowRefusal};
 use crate::model::credits::Charge;
 use crate::model::page::cut;
+use crate::model::run::ModuleReport;
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency, Refused, Started};
 use crate::modules::outcome::Outcome;
@@ -88,27 +89,6 @@ pub struct BatchMatrix {
     pub rows: Vec<MatrixRow>,
 }
 
-impl BatchMatrix {
-    fn of(rows: Vec<(BatchRow, HashMap<String, Outcome>)>, platforms: BTreeMap<String, String>) -> Self {
-        let columns = platforms.into_iter().map(|(module, platform)| {
-            let is_hit = |outcomes: &HashMap<_, _>| outcomes.get(&module) == Some(&Outcome::Hit);
-            let hits = rows.iter().filter(|(_, outcomes)| is_hit(outcomes)).count();
-            MatrixColumn { module, platform, hits }
-        });
-        let mut columns: Vec<MatrixColumn> = columns.collect();
-        columns.sort_by_cached_key(|it| (Reverse(it.hits), it.platform.to_lowercase(), it.module.clone()));
-        let rows = rows.into_iter().map(|(row, outcomes)| MatrixRow {
-            row: row.position,
-            search_type: row.search.search_type,
-            status: row.status(),
-            run_id: row.run().map(|run| run.id),
-            outcomes: columns.iter().map(|column| outcomes.get(&column.module).copied()).collect(),
-            query: row.search.query,
-        });
-        Self { rows: rows.collect(), columns }
-    }
-}
-
 impl Runs {
     /// Creates a batch, whose searches then start one after the other. Returns its id, which that of another batch has
     /// if the request is repeated.
@@ -157,24 +137,35 @@ impl Runs {
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn matrix(&self, id: BatchId, mut after: u32, limit: usize) -> Result<BatchMatrix, StorageError> {
-        let store = &self.store;
-        let (mut all, mut platforms) = (Vec::new(), BTreeMap::new());
-        loop {
-            let most = REPORT_ROWS.min(limit - all.len());
-            let rows = store.batch_rows(id, after, most)?;
-            let reports: HashMap<_, _> = store.batch_reports(id, after, most)?.into_iter().collect();
-            let Some(last) = rows.last() else { return Ok(BatchMatrix::of(all, platforms)) };
-            after = last.position;
-            for row in rows {
-                let mut outcomes = HashMap::new();
-                for report in row.run().and_then(|run| reports.get(&run.id)).into_iter().flatten() {
-                    outcomes.insert(report.module.clone(), report.status);
-                    platforms.entry(report.module.clone()).or_insert_with(|| report.platform.clone());
+    pub fn matrix(&self, id: BatchId, after: u32, limit: usize) -> Result<BatchMatrix, StorageError> {
+        let rows = self.store.batch_rows(id, after, limit)?;
+        let (mut platforms, mut outcomes) = (BTreeMap::new(), HashMap::<_, HashMap<_, _>>::new());
+        for some in rows.chunks(REPORT_ROWS) {
+            for (run, reports) in self.store.batch_reports(id, some[0].position - 1, some.len())? {
+                for ModuleReport { module, platform, status, .. } in reports {
+                    outcomes.entry(run).or_default().insert(module.clone(), status);
+                    platforms.entry(module).or_insert(platform);
                 }
-                all.push((row, outcomes));
             }
         }
+        let outcome = |row: &BatchRow, module: &String| {
+            outcomes.get(&row.run()?.id).and_then(|outcomes| outcomes.get(module)).copied()
+        };
+        let columns = platforms.into_iter().map(|(module, platform)| {
+            let hits = rows.iter().filter(|row| outcome(row, &module) == Some(Outcome::Hit)).count();
+            MatrixColumn { module, platform, hits }
+        });
+        let mut columns: Vec<MatrixColumn> = columns.collect();
+        columns.sort_by_cached_key(|it| (Reverse(it.hits), it.platform.to_lowercase(), it.module.clone()));
+        let rows = rows.iter().map(|row| MatrixRow {
+            row: row.position,
+            search_type: row.search.search_type,
+            query: row.search.query.clone(),
+            status: row.status(),
+            run_id: row.run().map(|run| run.id),
+            outcomes: columns.iter().map(|column| outcome(row, &column.module)).collect(),
+        });
+        Ok(BatchMatrix { rows: rows.collect(), columns })
     }
 
     /// Stops a batch: what has not begun is not searched. Returns `false` if the account has no such batch.

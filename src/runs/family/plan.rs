@@ -15,7 +15,7 @@ use crate::model::follow::{
 };
 use crate::model::run::{RunOptions, RunSummary};
 use crate::modules::catalog::{Catalog, Choice};
-use crate::modules::definition::{Contact, ResultType};
+use crate::modules::definition::ResultType;
 use crate::modules::module::Module;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::leads::links::{RunLinks, Subjects};
@@ -36,6 +36,8 @@ pub(in crate::runs) struct Rules<'a> {
     pub(super) catalog: Arc<Catalog>,
     /// The types of queries for which a run would ask some module.
     supported: Vec<SearchType>,
+    /// The modules that look accounts up. They are never asked for what the choice of modules leaves out.
+    lookups: Vec<Arc<Module>>,
     /// The identifiers that are never searched.
     suppressed: Arc<Suppressed>,
 }
@@ -48,7 +50,9 @@ impl<'a> Rules<'a> {
             let choice = order.choice_for(*search_type, root_type);
             runs.modules_for(*search_type, false, &choice).is_ok()
         });
-        Self { runs, order: order.clone(), is_on_request: false, catalog, supported, suppressed }
+        let choice = Choice { modules: Vec::new(), categories: Vec::new(), ..order.choice.clone() };
+        let lookups = runs.modules_for(SearchType::Username, false, &choice).unwrap_or_default();
+        Self { runs, order: order.clone(), is_on_request: false, catalog, supported, lookups, suppressed }
     }
 
     /// Returns the rules by which leads of a run are followed on request: at any distance and of any class, with the
@@ -95,17 +99,10 @@ impl<'a> Rules<'a> {
         if is_supported { Ok((query, module)) } else { Err(LeadReason::Unsupported) }
     }
 
-    /// Returns the module that looks an account up. It is never asked for what the choice of modules leaves out.
+    /// Returns the module that looks an account up.
     fn module_of(&self, lead: &Lead, query: &Query) -> Option<&Arc<Module>> {
-        let module = self.catalog.get(lead.module.as_deref()?)?;
-        let (entry, choice) = (module.entry(), &self.order.choice);
-        let is_left_out = choice.exclude_modules.iter().any(|id| **id == **module.id())
-            || entry.nsfw && !choice.nsfw
-            || choice.passive && entry.contact != Contact::ThirdParty
-            || entry.discovery && !self.runs.config.discovery
-            || module.is_premium();
-        let is_asked = !is_left_out && module.why_skipped(query, self.runs.checker.keys()).is_none();
-        is_asked.then_some(module)
+        let module = self.lookups.iter().find(|module| Some(&**module.id()) == lead.module.as_deref())?;
+        module.why_skipped(query, self.runs.checker.keys()).is_none().then_some(module)
     }
 
     /// Returns the accounts, or the other leads, that are followed next, each with how. `known` are those that were

@@ -222,6 +222,8 @@ impl HealthUpdates {
     }
 
     /// Adds the outcome of a check, its duration with control check and waits, and its end.
+    // Not inlined, so that its variables do not lie on the stacks of the threads that wait for answers.
+    #[inline(never)]
     pub fn take(
         &mut self,
         table: &HealthTable,

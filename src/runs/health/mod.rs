@@ -52,7 +52,7 @@ pub struct HealthTable {
     store: Option<(Arc<Store>, bool)>,
     /// For each kind, the last change that was read. It is locked during an exchange.
     read_until: Mutex<[Timestamp; Learned::ALL.len()]>,
-    by_module: Mutex<HashMap<Arc<str>, ModuleTally>>,
+    tallies: Mutex<Tallies>,
     /// The circuits of hosts.
     pub circuits: Breakers,
     /// The quarantines of modules.
@@ -65,11 +65,12 @@ pub struct HealthTable {
     not_counted: Mutex<Option<Instant>>,
 }
 
-#[derive(Debug, Clone, Default)]
-struct ModuleTally {
-    total: Tally,
+/// The tallies of modules by their ids.
+#[derive(Default)]
+struct Tallies {
+    total: HashMap<Arc<str>, Tally>,
     /// The part of the total that is not stored yet.
-    unsent: Tally,
+    unsent: HashMap<Arc<str>, Tally>,
 }
 
 impl HealthTable {
@@ -89,7 +90,7 @@ impl HealthTable {
             clock,
             store,
             read_until: Mutex::default(),
-            by_module: Mutex::default(),
+            tallies: Mutex::default(),
             heard: Mutex::default(),
             passed: Mutex::default(),
             not_counted: Mutex::default(),
@@ -110,15 +111,16 @@ impl HealthTable {
     }
 
     fn add(&self, module: &Arc<str>, newer: &Tally) {
-        let mut table = self.by_module.lock();
-        let tally = table.entry(Arc::clone(module)).or_default();
-        tally.total = tally.total.then(newer);
-        tally.unsent = tally.unsent.then(newer);
+        let Tallies { total, unsent } = &mut *self.tallies.lock();
+        for tallies in [total, unsent] {
+            let tally = tallies.entry(Arc::clone(module)).or_default();
+            *tally = tally.then(newer);
+        }
     }
 
     /// Returns the expected duration of the next check of a module.
     pub fn expected(&self, module: &str) -> Duration {
-        self.by_module.lock().get(module).and_then(|tally| tally.total.latency()).unwrap_or(UNKNOWN)
+        self.tallies.lock().total.get(module).and_then(Tally::latency).unwrap_or(UNKNOWN)
     }
 
     /// Returns the deadline of a check of a module that was learned from its answers. A module that needs a browser has
@@ -127,13 +129,13 @@ impl HealthTable {
         if module.is_premium() {
             return None;
         }
-        self.by_module.lock().get(module.id())?.total.deadline(now, self.check_timeout)
+        self.tallies.lock().total.get(module.id())?.deadline(now, self.check_timeout)
     }
 
     /// Returns the health of each of these modules at `now`.
     pub fn of_all<'m>(&self, modules: &'m [Arc<Module>], now: Timestamp) -> Vec<(&'m Module, ModuleHealth)> {
         let health = |module: &Module| {
-            let tally = self.by_module.lock().get(module.id()).map(|tally| tally.total.clone());
+            let tally = self.tallies.lock().total.get(module.id()).cloned();
             let circuit = module.first_hosts().find_map(|host| Some(self.circuits.of(host)?.times()));
             ModuleHealth {
                 circuit,
@@ -166,16 +168,16 @@ impl HealthTable {
         let unsent = self.take_unsent();
         let stored = self
             .exchange(Learned::Deadline, &mut read_until, &unsent, |older: Tally, newer| older.then(newer));
-        let mut table = self.by_module.lock();
+        let mut tallies = self.tallies.lock();
         for (module, tally) in stored.iter().flatten() {
-            let known = table.entry(Arc::clone(module)).or_default();
-            known.total = tally.then(&known.unsent);
+            let newer = tallies.unsent.get(module).map(|newer| tally.then(newer));
+            tallies.total.insert(Arc::clone(module), newer.unwrap_or_else(|| tally.clone()));
         }
         for (module, tally) in unsent.into_iter().filter(|_| stored.is_none()) {
-            let known = table.entry(module).or_default();
-            known.unsent = tally.then(&known.unsent);
+            let newer = tallies.unsent.entry(module).or_default();
+            *newer = tally.then(newer);
         }
-        drop(table);
+        drop(tallies);
         for (kind, breakers) in [(Learned::Host, &self.circuits), (Learned::Quarantine, &self.quarantines)] {
             let changed = breakers.unwritten();
             if let Some(stored) = self.exchange(kind, &mut read_until, &changed, BreakerState::later) {
@@ -185,10 +187,7 @@ impl HealthTable {
     }
 
     fn take_unsent(&self) -> Vec<(Arc<str>, Tally)> {
-        let mut table = self.by_module.lock();
-        let taken =
-            table.iter_mut().map(|(module, tally)| (Arc::clone(module), std::mem::take(&mut tally.unsent)));
-        taken.filter(|(_, unsent)| *unsent != Tally::default()).collect()
+        std::mem::take(&mut self.tallies.lock().unsent).into_iter().collect()
     }
 
     /// Stores changes, and returns what has changed in the store. Returns `None` if that fails.

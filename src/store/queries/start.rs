@@ -50,7 +50,9 @@ impl Store {
     /// Counts the runs of the simulated or the real web that wait for their first driver, and those of an account among
     /// them.
     pub fn queue_length(&self, simulated: bool, account: Option<AccountId>) -> Result<QueueLength> {
-        self.read("queue_length", |tx| queue_length(tx, simulated, account))
+        let length = self.first("queue_length", LENGTH, values![simulated, account])?;
+        let (all, of_account) = length.unwrap_or_default();
+        Ok(QueueLength { all, of_account })
     }
 }
 
@@ -82,11 +84,6 @@ fn start(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<Started> {
             None
         }
     };
-    if let Some(max_waiting) = run.max_waiting
-        && !queue_length(tx, run.simulated, Some(run.account))?.allows_another(max_waiting)
-    {
-        return Ok(Started::Refused(Refused::Overloaded));
-    }
     if !tx.has(CHARGE, values![run.account, cycle.start, credits, allowed])? {
         let used = tx.first(USED, values![run.account, cycle.start])?.unwrap_or_default();
         return Ok(Started::Refused(Refused::InsufficientCredits { used }));
@@ -165,10 +162,4 @@ fn started(run: &NewRun, charge: &Charge) -> AuditEvent {
         Some(purpose) => event.with("purpose", purpose.as_str()),
         None => event,
     }
-}
-
-/// Counts the waiting runs, and those of an account.
-fn queue_length(tx: &mut Tx, simulated: bool, account: Option<AccountId>) -> Result<QueueLength> {
-    let (all, of_account) = tx.first(LENGTH, values![simulated, account])?.unwrap_or_default();
-    Ok(QueueLength { all, of_account })
 }
