@@ -273,10 +273,14 @@ fn both_ended() -> Delta {
         rules: (status == Outcome::Hit).then(|| serde_json::from_value("3f9a1c07.1".into()).unwrap()),
         partial: status == Outcome::Hit,
     };
+    let mut coverage = Coverage::default();
+    for outcome in [Outcome::Hit, Outcome::Timeout] {
+        coverage.add(outcome, None, None);
+    }
     Delta {
         revision: 2,
         progress: Progress { modules_total: 2, modules_completed: 2, modules_with_hits: 1 },
-        coverage: Coverage::of([Outcome::Hit, Outcome::Timeout]),
+        coverage,
         reports: vec![
             report("github", Outcome::Hit, None, Some(200)),
             report("mastodon", Outcome::Timeout, Some(Reason::TimeoutConnect), None),
