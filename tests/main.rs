@@ -7,7 +7,6 @@
 )]
 
 mod api;
-mod batches;
 mod catalog;
 mod checks;
 mod cli;

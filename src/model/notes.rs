@@ -151,36 +151,3 @@ impl StoredNotes {
         self.run.is_empty() && self.results.is_empty()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tags_are_short_words_in_lower_case_each_once() {
-        let read = |texts: &[&str]| tags(texts.iter().copied());
-        assert_eq!(
-            read(&["Case-7", "case-7", "Prüfung", "हिन्दी", "a/b#1"]).unwrap(),
-            ["case-7", "prüfung", "हिन्दी", "a/b#1"]
-        );
-        let long = "x".repeat(MAX_TAG_CHARS + 1);
-        for bad in ["", " ", " a", "a\u{a0}b", "a b", "a,b", "a\"b", "a\\b", "a\u{0}b", "a\u{202e}b", &long] {
-            assert!(read(&[bad]).is_err(), "{bad:?}");
-        }
-        // One sign of these becomes two in lower case.
-        assert!(tag("tag", &"İ".repeat(MAX_TAG_CHARS)).is_err());
-        let many: Vec<String> = (0..=MAX_TAGS).map(|at| at.to_string()).collect();
-        let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert!(read(&many).is_err());
-        assert_eq!(read(&many[1..]).unwrap().len(), MAX_TAGS);
-    }
-
-    #[test]
-    fn a_note_is_a_text_with_content() {
-        assert_eq!(note(" a\r\nb\tc \r", 8).unwrap().as_deref(), Some("a\nb\tc"));
-        assert_eq!((note("", 5), note(" \r\n", 5)), (Ok(None), Ok(None)));
-        for bad in ["ääääää", "a\0b", "a\u{1b}b", "a\u{9b}b"] {
-            assert!(note(bad, 5).is_err(), "{bad:?}");
-        }
-    }
-}

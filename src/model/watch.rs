@@ -317,30 +317,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_interval_is_one_hour_to_thirty_days() {
-        for (text, shown) in
-            [("1h", "1h"), ("60m", "1h"), ("90m", "90m"), ("24h", "1d"), ("30d", "30d"), ("007d", "7d")]
-        {
-            let interval: Interval = text.parse().unwrap();
-            assert_eq!(interval.to_string(), shown);
-            assert_eq!(Interval::from_secs(interval.secs().into()), Some(interval));
-        }
-        for (text, message) in [
-            ("30m", "invalid `every`: 30m is below the minimum of 1h"),
-            ("0d", "invalid `every`: 0d is below the minimum of 1h"),
-            ("31d", "invalid `every`: 31d is above the maximum of 30d"),
-            ("99999999999d", "invalid `every`: 99999999999d is above the maximum of 30d"),
-            ("1", "invalid `every`: 1 is not a number with the unit m, h or d, such as 12h"),
-            ("1 d", "invalid `every`: 1 d is not a number with the unit m, h or d, such as 12h"),
-            ("+1d", "invalid `every`: +1d is not a number with the unit m, h or d, such as 12h"),
-            ("d", "invalid `every`: d is not a number with the unit m, h or d, such as 12h"),
-            ("", "invalid `every`:  is not a number with the unit m, h or d, such as 12h"),
-        ] {
-            assert_eq!(text.parse::<Interval>().unwrap_err().message, message);
-        }
-    }
-
-    #[test]
     fn ten_thousand_watches_of_one_moment_are_spread_over_an_hour() {
         let created_at = Timestamp::from_second(1_800_000_000).unwrap();
         let mut minutes: BTreeMap<i64, usize> = BTreeMap::new();

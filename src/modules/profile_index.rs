@@ -300,38 +300,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn other_pages_of_platforms_name_nobody() {
-        let catalog = Catalog::builtin().unwrap();
-        let index = catalog.profiles();
-        for url in [
-            "https://github.com/",
-            "https://github.com/octocat/hello-world",
-            "https://github.com/login",
-            "https://x.com/jack/status/20",
-            "https://twitter.com/share?url=https://example.org",
-            "https://www.facebook.com/sharer.php?u=https://example.org",
-            "https://example.org/octocat",
-            "https://github.com.example.org/octocat",
-            "https://example.org/https://github.com/octocat",
-            "https://github.com/a%2Fb",
-            "https://www.facebook.com/profile.php?id=100000000000001",
-            "https://t.me/s",
-            "https://t.me/+AbCdEf",
-            "https://linktr.ee/s/about",
-            "https://help.medium.com/",
-            "https://de.tumblr.com/",
-            "https://gist.github.com/0123456789abcdef0123",
-        ] {
-            assert_eq!(read(index, url), None, "{url}");
-        }
-        for host in
-            ["l.instagram.com", "help.twitter.com", "spotify.com", "www.pinterest.de", "api.github.com"]
-        {
-            assert!(index.is_platform(host), "{host}");
-        }
-    }
-
     /// Every template of the catalogue, filled with a name, gives the name again.
     #[test]
     fn each_profile_address_of_the_catalogue_is_read() {

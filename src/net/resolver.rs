@@ -200,37 +200,6 @@ mod tests {
     }
 
     #[test]
-    fn a_stuck_lookup_blocks_only_its_own_thread() {
-        let (release, gate) = mpsc::channel::<()>();
-        let gate = Mutex::new(gate);
-        let asked = Arc::new(AtomicUsize::new(0));
-        let counter = Arc::clone(&asked);
-        let lookup = move |host: &str| {
-            counter.fetch_add(1, Ordering::SeqCst);
-            if host.starts_with("stuck") {
-                // Blocks until the test drops the sender.
-                let _ = gate.lock().recv();
-            }
-            Ok(vec![[1, 2, 3, 4].into()])
-        };
-        let resolver = Resolver::with_lookup(Box::new(lookup), 2);
-        let past = Instant::now();
-        let timeout = Err(ProbeError::Timeout(Phase::Resolve));
-        assert_eq!(resolver.resolve("stuck.example", past + Duration::from_millis(20)), timeout);
-        assert!(resolver.resolve("free.example", soon()).is_ok(), "the other thread answers");
-        for n in 0..50 {
-            assert_eq!(resolver.resolve(&format!("stuck{n}.example"), past), timeout);
-        }
-        assert!(resolver.threads.max_count() == 2 && resolver.threads.active_count() <= 2);
-        drop(release);
-        assert!(resolver.resolve("stuck.example", soon()).is_ok(), "joined, or asked again");
-        assert!(resolver.resolve("after.example", soon()).is_ok());
-        // `stuck` at most twice, `free`, `after`, and one that the second thread may have taken.
-        let asked = asked.load(Ordering::SeqCst);
-        assert!(asked <= 5, "names without a caller are not looked up: {asked}");
-    }
-
-    #[test]
     fn a_panic_or_an_empty_answer_is_an_error() {
         let lookup = |host: &str| if host == "panic.example" { panic!("boom") } else { Ok(Vec::new()) };
         let resolver = Resolver::with_lookup(Box::new(lookup), 1);

@@ -19,27 +19,8 @@ fn raw(server: &Server, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn streams_and_refusals_of_the_sandbox_are_marked() {
+fn what_is_no_request_gets_an_answer_of_the_api_or_a_bare_one() {
     let server = Setup::new().start();
-    let body = json!({"type": "username", "query": "alice", "stream": true});
-    let stream = server.post_stream(&body);
-    assert_eq!((stream.status, stream.header("x-sightline-sandbox")), (200, Some("true")));
-    let run = stream.header("x-run-id").unwrap().to_owned();
-    stream.all();
-    let path = format!("/v1/searches/{run}/stream");
-    let attached = server.stream(&path);
-    assert_eq!((attached.status, attached.header("x-sightline-sandbox")), (200, Some("true")));
-
-    let large = vec![b' '; 65 * 1024];
-    let too_large = server
-        .request("POST", "/v1/searches")
-        .key(&server.key)
-        .header("Content-Type", "application/json")
-        .body(&large)
-        .send();
-    too_large.is_error(413, "payload_too_large");
-    assert_eq!(too_large.header("x-sightline-sandbox"), Some("true"), "{too_large}");
-
     // A request with a readable head gets a full answer.
     let said =
         raw(&server, b"POST /v1/searches HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n").to_lowercase();

@@ -13,12 +13,21 @@ struct Client {
     results: BTreeMap<u64, Value>,
     since_progress: BTreeSet<u64>,
     again: usize,
+    /// The outcomes of the modules that have ended.
+    ended: BTreeMap<String, Value>,
 }
 
 impl Client {
     fn take(&mut self, event: &Event) {
         match event.event.as_str() {
-            "progress" => self.since_progress.clear(),
+            "progress" => {
+                self.since_progress.clear();
+                for (module, outcome) in event.data["module_status"].as_object().unwrap() {
+                    let before = self.ended.insert(module.clone(), outcome.clone());
+                    assert!(before.is_none(), "{module} is reported twice");
+                }
+                assert_eq!(event.data["modules_completed"], self.ended.len());
+            }
             "result" => {
                 let id = event.data["id"].as_u64().unwrap();
                 let is_first = self.since_progress.insert(id);
@@ -119,6 +128,12 @@ fn an_entity_of_several_modules_is_one_result_with_all_sources() {
         let run = live.json();
         assert_whole(&server, &run);
         assert_eq!(client.all(), run["results"], "{}", database.name);
+        let modules = server.get(&format!("{path}/modules")).json();
+        let outcomes = modules["modules"].as_array().unwrap().iter();
+        let outcomes: BTreeMap<String, Value> = outcomes
+            .map(|module| (module["module"].as_str().unwrap().to_owned(), module["status"].clone()))
+            .collect();
+        assert_eq!(client.ended, outcomes, "every module's outcome is told once");
         assert!(client.again > 0, "no source came later: nothing was tried");
         assert_eq!(replay(&server, &run_id, ""), run["results"], "a replay shows each once");
         let rest: Value = run["results"].as_array().unwrap()[5..].iter().cloned().collect();

@@ -64,9 +64,9 @@ impl Lab {
     }
 
     fn setup(&self, feed: &str, key: &SigningKey) -> Setup {
-        let catalog = self.site.catalog(&[self.site.module("old", 1)]);
-        let setup = Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag(&catalog);
-        let setup = setup.flag("--times=catalog-feed=100ms,control-ttl=0s,share-answers=10m");
+        let flags = self.site.flags_of(&[self.site.module("old", 1)], &[]);
+        let setup =
+            Setup::real().flags(&flags).flag("--times=catalog-feed=100ms,control-ttl=0s,share-answers=10m");
         setup.flag(&format!("--catalog-feed={feed}")).flag(&trust(key))
     }
 

@@ -4,19 +4,6 @@ use std::process::Command;
 
 use super::{Folder, ran};
 
-#[test]
-fn every_shell_gets_every_command() {
-    let command = sightline::cli::command();
-    for shell in ["bash", "zsh", "fish", "powershell"] {
-        let script = ran(&["completions", shell], &[]).code_is(0);
-        assert_eq!(script.err, "", "{shell}");
-        for sub in command.get_subcommands() {
-            assert!(script.out.contains(sub.get_name()), "{shell} leaves out {}", sub.get_name());
-        }
-        assert!(script.out.contains("database"), "{shell} leaves out options");
-    }
-}
-
 /// Returns what bash proposes for the last of these words.
 fn proposed(words: &str) -> Vec<String> {
     let folder = Folder::new();

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{Folder, sightline};
 use crate::support::eventually;
-use crate::support::gated_site::GatedSite;
+use crate::support::held_site::Site;
 use crate::support::process::signal;
 
 /// Waits for the first results, and presses Ctrl-C.
-fn interrupted(site: &GatedSite, args: &[&str]) -> (Option<i32>, String, String) {
+fn interrupted(site: &Site, args: &[&str]) -> (Option<i32>, String, String) {
     use std::io::{BufRead as _, BufReader, Read as _};
 
     let flags = site.flags(2, 2);
@@ -33,7 +33,7 @@ fn interrupted(site: &GatedSite, args: &[&str]) -> (Option<i32>, String, String)
 
 #[test]
 fn an_interrupted_search_writes_what_it_has_found_in_every_format() {
-    let (site, folder) = (GatedSite::start(), Folder::new());
+    let (site, folder) = (Site::start(), Folder::new());
     let path = |suffix: &str| folder.path(&format!("alice.{suffix}"));
     let files =
         ["json", "csv", "ndjson", "html", "md", "txt"].map(|suffix| format!("--output={}", path(suffix)));
@@ -58,11 +58,11 @@ fn an_interrupted_search_writes_what_it_has_found_in_every_format() {
 
 #[test]
 fn an_interrupted_list_begins_no_further_search() {
-    let site = GatedSite::start();
+    let site = Site::start();
     let (code, out, err) = interrupted(&site, &["alice", "bob", "carol", "dave", "erin", "frank"]);
     assert_eq!(code, Some(130), "{out}{err}");
     assert!(out.starts_with("username alice\nCONF"), "{out}");
-    assert_eq!((site.asked("erin"), site.asked("frank")), (0, 0), "{err}");
+    assert_eq!((site.asked_by("erin"), site.asked_by("frank")), (0, 0), "{err}");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_second_interrupt_ends_the_command_at_once() {
     use std::io::Read as _;
 
     const SITES: usize = 60;
-    let site = GatedSite::start();
+    let site = Site::start();
     let flags = [site.flags(SITES, 1), vec!["--format=json".to_owned()]].concat();
     // The report does not fit into the pipe, so the command waits for its reader after the first Ctrl-C.
     let (mut reader, writer) = std::io::pipe().unwrap();
@@ -81,7 +81,7 @@ fn a_second_interrupt_ends_the_command_at_once() {
     let mut child = command.stdout(writer).stderr(std::process::Stdio::piped()).spawn().unwrap();
     // The command holds the other end of the pipe.
     drop(command);
-    eventually("all sites are asked", || site.asked("alice") > SITES);
+    eventually("all sites are asked", || site.asked_by("alice") > SITES);
     signal(child.id(), "INT");
     // The report begins when the first Ctrl-C has ended the search.
     let mut report = vec![0];

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Folder, Ran, ran, sightline};
 
@@ -11,32 +11,6 @@ fn search(name: &str, more: &[&str]) -> Ran {
     let args: Vec<&str> =
         ["search", "username", name, "--sandbox=perfect"].iter().chain(more).copied().collect();
     ran(&args, &[])
-}
-
-#[test]
-fn leads_are_followed_and_the_graph_is_that_of_the_family() {
-    let report = search("person8", &["--follow=3", "--max-searches=3", "--format=json"]).code_is(0);
-    let json: Value = serde_json::from_str(&report.out).unwrap();
-    let children = json["children"].as_array().unwrap();
-    assert_eq!(children.len(), 3, "{}", report.err);
-    for child in children {
-        assert_eq!((&child["root_run_id"], &child["status"]), (&json["run_id"], &json!("completed")));
-        assert!((1..=3).contains(&child["depth"].as_u64().unwrap()));
-        assert!(report.err.contains(child["query"].as_str().unwrap()), "{}", report.err);
-    }
-    let folder = Folder::new();
-    let path = folder.path("report.json");
-    let nodes = |report: &Value| {
-        std::fs::write(&path, report.to_string()).unwrap();
-        let graph = ran(&["report", &path, "--format", "graph"], &[]).code_is(0).out;
-        serde_json::from_str::<Value>(&graph).unwrap()["nodes"].as_array().unwrap().len()
-    };
-    let whole = nodes(&json);
-    let mut alone = json.clone();
-    alone["children"] = json!([]);
-    assert!(whole > nodes(&alone));
-    let table = search("person8", &["--category=social,coding", "--follow=2"]).code_is(0).out;
-    assert_eq!(table.matches("verified lead to the username ").count(), 1, "{table}");
 }
 
 #[test]
@@ -116,40 +90,6 @@ fn a_terminal_shows_results_as_they_are_found_in_its_width() {
     let coloured = shown(&[]);
     assert!(coloured.contains("\u{1b}[1mNames") && !coloured.contains("]8;;"), "{coloured:?}");
     assert!(shown(&[("TERM_PROGRAM", "WezTerm")]).contains("\u{1b}]8;;https://"));
-}
-
-#[test]
-fn the_graph_and_the_people_of_a_report_join_what_was_found() {
-    let folder = Folder::new();
-    let found = search("everybody", &["--format=json"]).code_is(0).out;
-    let report = folder.file("report.json", &found);
-    let found: Value = serde_json::from_str(&found).unwrap();
-    let graph: Value =
-        serde_json::from_str(&ran(&["report", &report, "--format", "graph"], &[]).code_is(0).out).unwrap();
-    let is_account = |node: &&Value| node["kind"] == "account";
-    let accounts = graph["nodes"].as_array().unwrap().iter().filter(is_account).count();
-    assert!(accounts >= found["results"].as_array().unwrap().len() / 2, "{accounts}");
-    let markup = ran(&["report", &report, "--format", "graphml"], &[]).code_is(0).out;
-    assert!(markup.starts_with("<?xml"), "{markup}");
-    let people = ran(&["report", &report, "--format", "people"], &[]).code_is(0).out;
-    let people: Value = serde_json::from_str(&people).unwrap();
-    assert!(people["people"][0]["accounts"].as_array().unwrap().len() > 1, "{people}");
-}
-
-#[test]
-fn a_saved_search_is_written_in_other_formats() {
-    let folder = Folder::new();
-    let csv = folder.path("found.csv");
-    let options = ["--category=coding", "--format=json", "-o", &csv];
-    let saved = folder.file("found.json", &search("everybody", &options).code_is(0).out);
-    let of = |format: &str| ran(&["report", &saved, "--format", format], &[]).code_is(0).out;
-    let found = std::fs::read_to_string(&csv).unwrap();
-    assert_eq!(of("csv"), found.trim_start_matches('\u{feff}'));
-    let rows = found.lines().count();
-    assert_eq!((of("table").lines().count(), of("ndjson").lines().count()), (rows, rows - 1));
-    let page = of("html");
-    assert!(page.matches("<article id=").count() == rows - 1 && page.contains("Simulated."), "{page}");
-    assert!(of("md").contains("## Coverage"));
 }
 
 #[test]

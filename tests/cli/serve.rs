@@ -117,21 +117,6 @@ fn the_first_start_shows_a_key_once_with_a_line_that_works() {
 }
 
 #[test]
-fn a_second_server_on_the_same_file_is_refused_and_the_first_goes_on() {
-    let folder = Folder::new();
-    let database = folder.database();
-    let first = Serving::start(&database);
-    let (code, err) = refused(&database, "127.0.0.1:0");
-    assert_eq!(code, Some(3), "{err}");
-    assert!(err.contains("error: ") && err.contains("is in use by another server"), "{err}");
-    assert!(err.contains(&first.child.id().to_string()), "which one: {err}");
-    // Commands work while the server runs.
-    assert_eq!(accounts(&database).as_array().map(Vec::len), Some(1));
-    assert_eq!(first.stop().0, Some(0));
-    Serving::start(&database).stop();
-}
-
-#[test]
 fn a_port_in_use_is_an_error_and_creates_no_first_key() {
     let folder = Folder::new();
     let database = folder.database();
@@ -146,31 +131,6 @@ fn a_port_in_use_is_an_error_and_creates_no_first_key() {
         "it leaves nothing behind"
     );
     Serving::start(&database).line_with("sl_live_");
-}
-
-#[test]
-fn an_address_that_others_can_reach_needs_a_proxy_or_without_proxy() {
-    let folder = Folder::new();
-    let database = folder.database();
-    for listen in ["0.0.0.0:0", "[::]:0", "[::ffff:0.0.0.0]:0", "192.0.2.1:80"] {
-        let (code, err) = refused(&database, listen);
-        assert_eq!(code, Some(2), "{listen}: {err}");
-        for part in [listen, "no reverse proxy is named", "--trusted-proxy", "--without-proxy"] {
-            assert!(err.contains(part), "{listen}: {err}");
-        }
-    }
-    let file = database.trim_start_matches("sqlite:");
-    assert!(!std::path::Path::new(file).exists(), "it leaves nothing behind");
-    for (flags, warning) in [(&["--trusted-proxy", "10.0.0.0/8"][..], false), (&["--without-proxy"], true)] {
-        let (mut child, out, first) = spawn_with(&database, &[&["--listen", "0.0.0.0:0"], flags].concat());
-        assert!(first.starts_with("listening on http://0.0.0.0:"), "{first}");
-        signal(child.id(), "TERM");
-        drop(out);
-        let mut log = String::new();
-        child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
-        assert_eq!(child.wait().unwrap().code(), Some(0), "{log}");
-        assert_eq!(log.contains("without a reverse proxy"), warning, "{log}");
-    }
 }
 
 /// Starts the server as a user of its own, since the limit counts all processes of a user and does not apply

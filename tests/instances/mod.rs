@@ -33,12 +33,7 @@ impl Cluster {
             let platform = json!({"platform": format!("Platform {number}")});
             with(site.module(&format!("m{number}"), number), &platform)
         };
-        let catalog = site.catalog(&(0..modules).map(module).collect::<Vec<_>>());
-        let name_of = |flag: &str| flag.split('=').next().map(str::to_owned);
-        let is_given = |flag: &&str| flags.iter().any(|given| name_of(given) == name_of(flag));
-        let timeouts = ["--check-timeout=5m", "--run-timeout=10m"].into_iter().filter(|flag| !is_given(flag));
-        let own = ["--no-builtin", "--allow-private-targets", catalog.as_str()];
-        let all: Vec<String> = flags.iter().copied().chain(timeouts).chain(own).map(str::to_owned).collect();
+        let all = site.flags_of(&(0..modules).map(module).collect::<Vec<_>>(), flags);
         let start = |name: &&str| {
             let setup = Setup::real().database(&database.url).flag(&format!("--user-agent={name}/1"));
             setup.flags(&all).start()

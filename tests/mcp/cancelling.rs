@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{in_session, stateless};
-use crate::support::gated_site::GatedSite;
+use crate::support::held_site::Site;
 use crate::support::server::{Server, Setup, run_ids};
 use crate::support::{awaited, server::Event};
 
@@ -31,7 +31,7 @@ fn search_params() -> Value {
 
 #[test]
 fn progress_is_sent_and_increases() {
-    let site = GatedSite::start();
+    let site = Site::start();
     let server = Setup::real().flags(&site.flags(3, 2)).start();
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": search_params()});
     let mut stream = in_session(&server, &message).stream();
@@ -47,7 +47,7 @@ fn progress_is_sent_and_increases() {
         assert_eq!((&params["progressToken"], &params["total"]), (&json!(1), &json!(5)), "{message}");
         seen.push(params["progress"].as_u64().unwrap());
         if seen.last() == Some(&3) {
-            site.open();
+            site.open_all();
         }
     }
     assert!(seen.is_sorted_by(|one, next| one < next) && seen.contains(&3), "{seen:?}");
@@ -56,7 +56,7 @@ fn progress_is_sent_and_increases() {
 
 #[test]
 fn a_cancelled_call_ends_without_an_answer_and_the_search_continues() {
-    let site = GatedSite::start();
+    let site = Site::start();
     let server = Setup::real().flags(&site.flags(0, 2)).start();
     let message = json!({"jsonrpc": "2.0", "id": "call", "method": "tools/call", "params": search_params()});
     let mut stream = in_session(&server, &message).header("Mcp-Session-Id", "one").stream();
@@ -75,13 +75,13 @@ fn a_cancelled_call_ends_without_an_answer_and_the_search_continues() {
     cancel("one");
     assert_eq!(next_message(&mut stream), None, "a cancelled call is answered");
     assert_eq!(server.get(&format!("/v1/searches/{run}")).json()["status"], "running");
-    site.open();
+    site.open_all();
     assert_eq!(server.finished(&run)["status"], "completed");
 }
 
 #[test]
 fn a_closed_stream_ends_only_the_waiting() {
-    let site = GatedSite::start();
+    let site = Site::start();
     let server = Setup::real().flags(&site.flags(0, 1)).flag("--times=keep-alive=1s").start();
     let waiting = || server.figure("sightline_http_streams");
     let stream = stateless(&server, "tools/call", search_params()).stream();
@@ -90,6 +90,6 @@ fn a_closed_stream_ends_only_the_waiting() {
     drop(stream);
     awaited("the waiting ends", || if waiting() == 0.0 { Ok(()) } else { Err("it waits") });
     assert_eq!(server.get(&format!("/v1/searches/{run}")).json()["status"], "running");
-    site.open();
+    site.open_all();
     assert_eq!(server.finished(&run)["status"], "completed");
 }

@@ -1,9 +1,8 @@
-//! The Model Context Protocol, over HTTP and over lines.
+//! The Model Context Protocol, over HTTP and over lines. `api/mcp.txt` has requests that need no stream.
 
 mod cancelling;
 mod hostile;
 mod lines;
-mod protocol;
 mod tools;
 
 mod campaigns {

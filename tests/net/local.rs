@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::http::kit::Client;
 use crate::support::eventually;
 use crate::support::folder::Folder;
-use crate::support::gated_site::GatedSite;
+use crate::support::held_site::Site;
 use crate::support::modules::{entry, with};
 use crate::support::server::{BINARY, Server, Setup};
 
@@ -69,16 +69,16 @@ fn a_low_descriptor_limit_reduces_concurrency_but_skips_no_site() {
 #[test]
 fn checks_without_a_descriptor_are_skipped_and_do_not_count_for_health() {
     const SKIPPED: &str = "this machine cannot make all checks";
-    let site = GatedSite::start();
+    let site = Site::start();
     let server = Setup::real().flags(&site.flags(0, SITES)).start();
     let all_hit = |name: &str| {
         let run = search(&server, name);
         assert_eq!(run["status"], "completed", "{run}");
         assert!(modules(&server, &run).iter().all(|(status, _)| status == "hit"));
     };
-    site.open();
+    site.open_all();
     all_hit("alice");
-    site.close();
+    site.close_all();
     let process = server.child.id();
     let checks = || -> i64 {
         let all = server.get("/v1/modules").json();
@@ -112,7 +112,7 @@ fn checks_without_a_descriptor_are_skipped_and_do_not_count_for_health() {
         let searching = scope.spawn(|| ask("POST /v1/searches", body));
         // The checks that get a descriptor keep it until another one gets none.
         eventually("a check is skipped", || server.log().contains(SKIPPED));
-        site.open();
+        site.open_all();
         searching.join().unwrap()
     });
     // Idle connections to the site may still hold the descriptors that the next request needs.

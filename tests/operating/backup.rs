@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -151,37 +150,4 @@ fn a_backup_under_load_contains_every_run() {
         has_no_faults_but_deleted_runs(|sql| copy.number(sql));
         assert_eq!(second.finished(&search(&second, "everybody9"))["status"], "completed");
     }
-}
-
-#[test]
-fn a_backup_overwrites_nothing_and_leaves_no_partial_file() {
-    let folder = Folder::new();
-    let database = format!("sqlite:{}", folder.path("data.db"));
-    let copy = folder.path("copy.db");
-    let files = || {
-        let names = fs::read_dir(Path::new(&copy).parent().unwrap()).unwrap();
-        let mut names: Vec<String> =
-            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    };
-    ran(&["backup", &copy, "--database", &database], &[]).code_is(3).err_has("data.db");
-    assert_eq!(files(), Vec::<String>::new(), "neither a database nor a copy was made");
-
-    ran(&["migrate", "--database", &database], &[]).code_is(0);
-    ran(&["account", "create", "--email", "a@example.com", "--plan", "pro", "--database", &database], &[])
-        .code_is(0);
-    fs::write(&copy, "mine").unwrap();
-    ran(&["backup", &copy, "--database", &database], &[]).code_is(2).err_has("never overwrites a file");
-    assert_eq!(fs::read_to_string(&copy).unwrap(), "mine");
-    let nowhere = folder.path("nowhere/copy.db");
-    ran(&["backup", &nowhere, "--database", &database], &[]).code_is(3).err_has("the backup failed");
-    fs::remove_file(&copy).unwrap();
-    ran(&["backup", &copy, "--database", &database], &[]).code_is(0);
-    assert!(files().iter().all(|name| !name.contains(".new")), "{:?}", files());
-    let accounts = ran(&["account", "list", "--database", &format!("sqlite:{copy}")], &[]).code_is(0);
-    assert!(accounts.out.contains("a@example.com"), "{}", accounts.out);
-
-    let postgres = ["backup", &copy, "--database", "postgres://u:hunter2@127.0.0.1:1/d"];
-    ran(&postgres, &[]).code_is(2).err_has("pg_dump").never_prints("hunter2");
 }

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::{Folder, ran};
+use crate::cli::Folder;
 use crate::support::admin::{admin_of, get};
-use crate::support::databases::databases;
 use crate::support::eventually;
 use crate::support::modules::{entry, own_flags, with};
 use crate::support::server::Setup;
@@ -55,26 +54,6 @@ fn every_line_has_a_time_of_fixed_length_and_a_request_id() {
     }
 }
 
-#[test]
-fn a_failed_request_is_logged_with_its_cause_and_its_id() {
-    for database in databases() {
-        let server = Setup::new().database(&database.url).flag("--log-format=json").start();
-        for table in ["webhooks", "batches"] {
-            database.execute(&format!("ALTER TABLE {table} RENAME TO gone_{table}"));
-        }
-        for (name, path) in [("one", "/v1/webhooks"), ("two", "/v1/batches")] {
-            let answer = server.request("GET", path).key(&server.key).header("X-Request-Id", name).send();
-            assert_eq!(answer.is_error(500, "internal_error")["detail"]["request_id"], name);
-            let log = server.log();
-            let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-            let causes = lines.filter(|line| line["request_id"] == name && line["level"] == "error");
-            let causes: Vec<String> = causes.map(|line| line["message"].to_string()).collect();
-            let table = path.rsplit('/').next().unwrap();
-            assert!(causes.len() == 1 && causes[0].contains(table), "{}: {causes:?}", database.name);
-        }
-    }
-}
-
 /// A word in every part of the configuration that is secret, and its forms in headers.
 const SECRET: &str = "hunter2";
 const SECRET_FORMS: [&str; 3] = [SECRET, "dTpodW50ZXIy", "hunter%32"];
@@ -113,35 +92,4 @@ fn no_log_line_and_no_page_shows_a_secret() {
     for text in answers.chain(said).chain([server.log()]) {
         assert!(SECRET_FORMS.iter().all(|form| !text.contains(form)), "{text}");
     }
-}
-
-/// Returns the standard error of a `serve` that cannot start.
-fn fatal(arguments: &[&str], variables: &[(&str, &str)]) -> String {
-    let args = [&["serve", "--listen=127.0.0.1:0", "--sandbox=perfect"], arguments].concat();
-    let seen = ran(&args, variables);
-    assert!([2, 3].contains(&seen.code), "{}", seen.err);
-    seen.err
-}
-
-#[test]
-fn a_failed_start_is_logged_as_json() {
-    let json = ["--log-format=json"];
-    for (arguments, variables, said) in [
-        (vec!["--database=sqlite:/dev/null/x/sightline.db"], &[][..], "/dev/null"),
-        (vec!["--database=sqlite:/dev/null/x/y.db", "--catalog=/none/such.json"], &[], "such.json"),
-        (vec!["--max-streams=none"], &[], "--max-streams"),
-        (vec!["--no-such-option"], &[], "--no-such-option"),
-        (vec![], &[("SIGHTLINE_MAX_RUNS", "many")], "SIGHTLINE_MAX_RUNS"),
-    ] {
-        let err = fatal(&[&json[..], &arguments].concat(), variables);
-        let lines: Vec<Value> = err.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
-        let last = lines.last().expect("it says why");
-        assert_eq!((&last["level"], &last["target"]), (&"error".into(), &"sightline".into()), "{last}");
-        assert!(last["message"].as_str().unwrap().contains(said), "{last}");
-        assert_eq!(last["time"].as_str().map(str::len), Some(24), "{last}");
-    }
-    let by_variable = fatal(&["--max-runs=x"], &[("SIGHTLINE_LOG_FORMAT", "json")]);
-    assert!(serde_json::from_str::<Value>(&by_variable).is_ok(), "{by_variable}");
-    let overruled = fatal(&["--max-runs=x", "--log-format", "text"], &[("SIGHTLINE_LOG_FORMAT", "json")]);
-    assert!(overruled.starts_with("error: "), "{overruled}");
 }

@@ -33,7 +33,7 @@ fn used(scene: &Scene) -> Value {
 fn set_up() -> (TestDatabase, Relay, Scene) {
     let (database, relay, url) = behind_a_relay();
     let scene = Scene::with(|setup| setup.database(&url).flag("--times=lease=5s"));
-    scene.site.open();
+    scene.site.open_all();
     scene.recovers();
     // Two searches so far.
     assert_eq!(used(&scene), 2);
@@ -164,7 +164,7 @@ fn a_wait_for_a_queued_search_survives_the_store() {
     let run = started(&answer);
     assert_eq!(answer.json()["status"], "running", "{answer}");
     relay.freeze(false);
-    scene.site.open();
+    scene.site.open_all();
     let run = ended(&scene.server, &scene.key, &run);
     assert_eq!((&run["status"], &run["credits_charged"]), (&json!("completed"), &json!(1)), "{run}");
     assert_eq!(runs_of(&database), 1);
@@ -219,7 +219,7 @@ fn results_and_ends_whose_answer_was_lost_are_stored_once() {
         let (database, relay, url) = behind_a_relay();
         let scene = Scene::on(&url);
         relay.cut(marker, cut);
-        scene.site.open();
+        scene.site.open_all();
         scene.recovers();
         assert_eq!(relay.cuts(), 1, "{marker} {cut:?}");
         has_no_faults(|sql| database.number(sql));

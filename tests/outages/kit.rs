@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::gated_site::GatedSite;
+use crate::support::held_site::Site;
 use crate::support::server::{Answer, Server, Setup};
 use crate::support::{awaited, eventually};
 
@@ -13,7 +13,7 @@ pub(super) const DURING: usize = 20;
 /// A server with a search that is partly done, and its account.
 pub(super) struct Scene {
     pub(super) server: Server,
-    pub(super) site: GatedSite,
+    pub(super) site: Site,
     pub(super) key: String,
     pub(super) run: String,
     found_before: Vec<Value>,
@@ -26,14 +26,14 @@ impl Scene {
     }
 
     pub(super) fn with(change: impl FnOnce(Setup) -> Setup) -> Self {
-        let site = GatedSite::start();
+        let site = Site::start();
         let setup = Setup::real().flags(&site.flags(BEFORE, DURING));
         let server = change(setup).start();
         let key = server.new_key("pro");
         let run = started(&search(&server, &key, "alice"));
         let scene = Self { server, site, key, run, found_before: Vec::new() };
         eventually("the first sites are found and shown", || scene.results().len() == BEFORE);
-        eventually("the others are asked", || scene.site.asked("alice") == BEFORE + DURING);
+        eventually("the others are asked", || scene.site.asked_by("alice") == BEFORE + DURING);
         Self { found_before: scene.results(), ..scene }
     }
 
@@ -95,7 +95,7 @@ impl Scene {
 
     /// Lets the other sites answer while the database is unavailable.
     fn finds_the_rest(&self) {
-        self.site.open();
+        self.site.open_all();
         eventually("every check has ended", || self.server.figure("sightline_check_workers_busy") == 0.0);
         // Results are not shown before they are stored.
         let shown = self.server.request("GET", &format!("/v1/searches/{}", self.run)).key(&self.key).send();

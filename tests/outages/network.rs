@@ -27,7 +27,7 @@ fn slow() {
     let began = Instant::now();
     eventually("health is good", || scene.health()["status"] == "ok");
     assert!(began.elapsed() > Duration::from_millis(80), "the relay delays nothing");
-    scene.site.open();
+    scene.site.open_all();
     scene.recovers();
     has_no_faults(|sql| database.number(sql));
 }

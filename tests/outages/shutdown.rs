@@ -40,7 +40,7 @@ fn a_shutdown_is_announced_and_the_search_resumed_elsewhere_at_once() {
             let server = &scene.server;
             let waiter =
                 scope.spawn(|| server.request("POST", "/v1/searches").key(&scene.key).json(&body).send());
-            eventually("the waiting one is under way", || scene.site.asked("waiting") == BEFORE + DURING);
+            eventually("the waiting one is under way", || scene.site.asked_by("waiting") == BEFORE + DURING);
             signal(server.child.id(), "TERM");
             waiter.join().unwrap()
         });
@@ -65,7 +65,7 @@ fn a_shutdown_is_announced_and_the_search_resumed_elsewhere_at_once() {
         let held = "SELECT count(*) FROM runs WHERE status = 'running' AND owner IS NOT NULL";
         assert_eq!(database.number(held), 0, "{}", database.name);
         assert_eq!(database.number("SELECT count(*) FROM runs WHERE status = 'running'"), 2);
-        scene.site.open();
+        scene.site.open_all();
         let next = Setup::real().flags(&scene.site.flags(BEFORE, DURING)).database(&database.url).start();
         for run in [&json!(scene.run), &waited.json()["run_id"]] {
             let run = ended(&next, &scene.key, run.as_str().unwrap());

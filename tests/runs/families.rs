@@ -297,28 +297,3 @@ fn a_lead_followed_by_hand_keeps_to_the_rules_of_its_run() {
         }
     }
 }
-
-#[test]
-fn the_tree_of_a_family_has_each_run_below_its_parent() {
-    let bench = bench(&catalog(), config());
-    bench.has_profile(
-        "a",
-        "first",
-        json!({"links": ["https://b.example.com/second", "https://b.example.com/other"]}),
-    );
-    for (name, next) in [("second", "third"), ("other", "another")] {
-        bench.has_profile("a", name, json!({"website": format!("https://b.example.com/{next}")}));
-    }
-    let root = bench.follow("first", FollowOrder { depth: 2, ..ORDER });
-    let tree = bench.family(root).tree();
-    let shown: Vec<(usize, &str)> = tree.below.iter().map(|entry| (entry.level, &*entry.run.query)).collect();
-    let other = [(1, "other"), (2, "another")];
-    assert_eq!(shown, [other, [(1, "second"), (2, "third")]].concat());
-    assert!(!tree.is_open && tree.parent.is_none());
-    let below = bench.runs.tree(&tree.below[0].run).unwrap();
-    assert_eq!(below.parent.map(|run| run.id), Some(root));
-    assert_eq!(below.below.iter().map(|entry| &*entry.run.query).collect::<Vec<_>>(), ["another"]);
-    assert!(bench.runs.delete(root, bench.account, &Origin::CLI).unwrap());
-    let orphan = bench.runs.tree(&tree.below[0].run).unwrap();
-    assert_eq!((orphan.parent.is_none(), orphan.below.len(), orphan.is_open), (true, 1, false));
-}

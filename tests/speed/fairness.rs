@@ -9,33 +9,6 @@ fn ordered(server: &Server, key: &str, body: &Value) -> Value {
 }
 
 #[test]
-fn the_searches_of_one_account_do_not_keep_another_one_from_a_host() {
-    let site = Site::start();
-    let flags = ["--host-concurrency=1"];
-    let server = server_for(&site, &[site.module("m", 1), site.module("free", 2)], &flags);
-    site.answer_at_once("free", 404);
-    let other = server.new_key("unlimited");
-    let body = |query: &str| json!({"type": "username", "query": query});
-    let ask = |key: &str, query: &str| {
-        let id = ordered(&server, key, &body(query))["run_id"].as_str().unwrap().to_owned();
-        let path = format!("/v1/searches/{id}/modules");
-        let is_asked =
-            || server.request("GET", &path).key(key).send().json()["modules"].as_array().unwrap().len() == 1;
-        eventually("the other module has answered, so that the search waits for this one", is_asked);
-    };
-    for number in 0..20 {
-        ask(&server.key, &format!("user{number}"));
-    }
-    ask(&other, "single");
-    for _ in 0..3 {
-        site.answer_one(200);
-        site.wait_for_held(1);
-    }
-    let asked = site.asked().into_iter().filter(|(module, _)| module == "m");
-    assert_eq!(Vec::from_iter(asked.map(|(_, name)| name)), ["user0", "user1", "single", "user2"]);
-}
-
-#[test]
 fn a_stream_shows_its_first_hit_while_50_other_searches_run() {
     let site = Site::start();
     let server = server_for(&site, &[site.module("held", 1), site.module("ok", 2)], &[]);

@@ -1,10 +1,10 @@
-//! What decides how long a search takes: the limits of hosts, time budgets, shared answers, fairness and failing sites, over the real binary and a site of the test's own.
+//! What decides how long a search takes: the limits of hosts, learned deadlines, fairness and failing sites, over the real
+//! binary and a site of the test's own. `api/speed.txt` has shared answers and time budgets.
 
 use std::net::TcpListener;
 
 use serde_json::{Value, json};
 
-mod budget;
 mod failures;
 mod fairness;
 mod hosts;
@@ -13,7 +13,6 @@ mod learned;
 mod quarantine;
 mod resets;
 mod resolver;
-mod sharing;
 mod views;
 
 use crate::support::databases::{TestDatabase, databases};
@@ -39,15 +38,7 @@ fn server_for(site: &Site, modules: &[Value], flags: &[&str]) -> Server {
 }
 
 fn setup_for(site: &Site, modules: &[Value], flags: &[&str]) -> Setup {
-    let catalog = site.catalog(modules);
-    let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-    let setup = Setup::real().flag("--no-builtin").flag("--allow-private-targets").flag(&catalog);
-    let is_given = |option: &str| flags.iter().any(|flag| flag.starts_with(option));
-    let deadlines = ["--check-timeout=", "--run-timeout="].into_iter().zip(["10m", "1h"]);
-    let deadlines =
-        deadlines.filter(|(option, _)| !is_given(option)).map(|(option, time)| format!("{option}{time}"));
-    let deadlines: Vec<String> = deadlines.collect();
-    setup.flags(&deadlines).flags(&flags)
+    Setup::real().flags(&site.flags_of(modules, flags))
 }
 
 /// Waits for the end of a run. Returns the report of a module in it, and the run.

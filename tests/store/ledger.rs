@@ -105,19 +105,6 @@ on_both! {
         }
     }
 
-    fn accounts_are_found_oldest_first_and_each_address_has_one(f) {
-        let older = Account { created_at: at("2025-12-31T23:59:59.999Z"), ..new_account("b@example.com") };
-        let newer = Account { created_at: at("2026-02-01T00:00:00Z"), ..new_account("a@example.com") };
-        let twin = Account { plan: "free".into(), ..new_account("owner@example.com") };
-        let added = [&newer, &older, &twin].map(|account| f.store.add_account(account, &Origin::CLI).unwrap());
-        assert_eq!(added, [true, true, false]);
-        assert_eq!(f.store.accounts().unwrap(), [older, f.account.clone(), newer]);
-        let found = [f.account.id, twin.id].map(|id| f.store.account(id).unwrap());
-        assert_eq!(found, [Some(f.account.clone()), None]);
-        let by_email = ["owner@example.com", "Owner@example.com"].map(|email| f.store.account_by_email(email).unwrap());
-        assert_eq!(by_email, [Some(f.account.clone()), None]);
-    }
-
     fn two_accounts_cannot_have_one_id_and_the_error_names_nobody(f) {
         let impostor = Account { email: "impostor@example.com".into(), ..f.account.clone() };
         let error = f.store.add_account(&impostor, &Origin::CLI).unwrap_err();

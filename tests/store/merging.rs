@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use sightline::base::ids::{AccountId, RunId};
+use sightline::base::ids::RunId;
 use sightline::model::drive::{Delta, Position, Write};
 use sightline::model::entity::merge::{merge, name_source};
 use sightline::model::run::ResultRecord;
@@ -32,10 +32,6 @@ fn named_by(id: u32, value: &str, modules: usize) -> ResultRecord {
     record
 }
 
-fn changed(revision: u64, changed: Vec<ResultRecord>) -> Delta {
-    Delta { revision, changed, ..Delta::default() }
-}
-
 impl Fixture {
     fn write(&self, run: RunId, batch: &Delta) {
         assert_eq!(self.store.save(run, self.me.lease(0), batch, Duration::ZERO).unwrap(), Write::Done);
@@ -50,30 +46,6 @@ impl Fixture {
 }
 
 on_both! {
-    fn readers_ask_for_what_has_changed(f) {
-        let run = f.started();
-        let three: Vec<_> = (1..).zip(["a@x.example", "b@x.example", "c@x.example"]).map(|(id, value)| named_by(id, value, 1)).collect();
-        f.write(run.id, &added(&three));
-        f.write(run.id, &changed(2, vec![named_by(3, "c@x.example", 2)]));
-        f.write(run.id, &changed(3, vec![named_by(1, "a@x.example", 2)]));
-        f.write(run.id, &Delta { revision: 4, ..added(&[named_by(4, "d@x.example", 1)]) });
-        for (next, left_out, want) in [
-            (0, 0, &[1, 2, 3, 4][..]),
-            (2, 0, &[1, 3, 4]),
-            (3, 0, &[1, 4]),
-            (2, 1, &[3, 4]),
-            (5, 0, &[]),
-            (u64::MAX, 0, &[]),
-        ] {
-            assert_eq!(f.unread(run.id, next, left_out), want, "from {next} on, without {left_out}");
-        }
-        assert_eq!(f.unread(RunId::new(), 0, 0), [0; 0]);
-        assert_eq!(f.store.changes(run.id, AccountId::new(), Position::default(), 0, 9).unwrap(), None);
-        // Stored as it is given: the driver may have told its readers of this write and of no other.
-        f.write(run.id, &changed(5, vec![named_by(1, "a@x.example", 2)]));
-        assert_eq!((f.unread(run.id, 5, 0), f.summary(&run).revision), (vec![1], 5));
-    }
-
     fn a_try_whose_answer_was_lost_may_be_made_again_with_more_sources(f) {
         let run = f.started();
         f.write(run.id, &added(&[named_by(1, "a@x.example", 1), named_by(2, "b@x.example", 1)]));

@@ -6,7 +6,7 @@ use sightline::model::run::Status;
 use sightline::model::start::NewRun;
 use sightline::modules::query::SearchType;
 
-use super::{Fixture, added, at, completed, result};
+use super::{Fixture, at, completed};
 use crate::support::databases::sqlite;
 
 impl Fixture {
@@ -17,19 +17,6 @@ impl Fixture {
 }
 
 on_both! {
-    fn results_are_read_in_pieces(f) {
-        let run = f.started();
-        let all: Vec<_> = (1..=7).map(|id| result(id, &format!("value {id}"))).collect();
-        f.save(&run, &added(&all));
-        assert_eq!(f.store.results(run.id, 0, 3).unwrap(), all[..3]);
-        assert_eq!(f.store.results(run.id, 3, 3).unwrap(), all[3..6]);
-        assert_eq!(f.store.results(run.id, 6, 3).unwrap(), all[6..]);
-        assert_eq!(f.store.results(run.id, 7, 3).unwrap(), []);
-        assert_eq!(f.store.results(run.id, u32::MAX, 3).unwrap(), []);
-        assert_eq!(f.store.results(run.id, 0, 0).unwrap(), []);
-        assert_eq!(f.store.results(run.id, 0, usize::MAX).unwrap(), all);
-    }
-
     fn pages_of_a_list_follow_each_other_where_times_are_equal(f) {
         let moments = ["2026-03-01T12:00:00.001Z", "2026-03-01T12:00:00.002Z", "2026-03-01T12:00:00.003Z"];
         let mut runs: Vec<NewRun> = (0..25)

@@ -71,16 +71,6 @@ on_both! {
         assert_eq!(f.rows("web_sessions"), 0);
     }
 
-    fn only_its_owner_ends_a_session(f) {
-        let (session, token) = f.open_session(at(NOW));
-        assert!(!f.store.end_session(AccountId::new(), session.id, &Origin::CLI).unwrap());
-        assert!(f.is_signed_in(&token));
-        assert!(f.store.end_session(f.account.id, session.id, &Origin::CLI).unwrap());
-        assert!(!f.store.end_session(f.account.id, session.id, &Origin::CLI).unwrap());
-        assert!(!f.is_signed_in(&token));
-        assert_eq!(f.actions(), ["account.created", "session.started", "session.ended"]);
-    }
-
     fn an_account_has_fifty_sessions_at_most(f) {
         let tokens: Vec<SecretHash> =
             (0..52i64).map(|index| f.open_session(at(NOW) + index.seconds()).1).collect();
@@ -88,16 +78,6 @@ on_both! {
         assert_eq!(sessions.len(), 50);
         assert!(sessions.is_sorted_by(|one, next| one.last_seen_at > next.last_seen_at));
         assert!(!f.is_signed_in(&tokens[1]) && f.is_signed_in(&tokens[2]));
-    }
-
-    fn a_new_password_ends_all_sessions_and_voids_links(f) {
-        assert_eq!(f.store.password(f.account.id).unwrap(), None);
-        let ((_, token), link) = (f.open_session(at(NOW)), f.link());
-        assert!(f.store.set_password(f.account.id, "hash 1", None, &Origin::CLI).unwrap());
-        assert_eq!(f.store.password(f.account.id).unwrap().as_deref(), Some("hash 1"));
-        assert!(!f.is_signed_in(&token));
-        assert!(f.store.set_up_account(&link, at(NOW)).unwrap().is_none());
-        assert!(!f.store.set_password(AccountId::new(), "hash", None, &Origin::CLI).unwrap());
     }
 
     fn a_session_for_a_replaced_password_is_refused(f) {
@@ -132,21 +112,5 @@ on_both! {
         let winner = used.iter().position(|used| *used).unwrap();
         assert_eq!(f.store.password(f.account.id).unwrap(), Some(format!("hash {winner}")));
         assert!(!f.is_signed_in(&token));
-    }
-
-    fn nothing_is_left_of_a_closed_account(f) {
-        let (_, token) = f.open_session(at(NOW));
-        assert!(f.store.set_password(f.account.id, "hash", None, &Origin::CLI).unwrap());
-        f.open_session(at(NOW));
-        let link = f.link();
-        f.store.close_account(f.account.id, &Origin::CLI).unwrap().unwrap();
-        assert!(!f.is_signed_in(&token));
-        assert!(f.store.set_up_account(&link, at(NOW)).unwrap().is_none());
-        for table in ["passwords", "web_sessions", "set_up_links"] {
-            assert_eq!(f.rows(table), 0, "{table}");
-        }
-        let late = session(f.account.id, at(NOW));
-        assert!(!f.store.open_session(&late, &hash(), None, &Origin::CLI).unwrap());
-        assert!(!f.store.set_password(f.account.id, "hash", None, &Origin::CLI).unwrap());
     }
 }

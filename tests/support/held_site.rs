@@ -1,4 +1,4 @@
-//! A site that holds each request until the test answers it.
+//! A site that holds each request until the test answers it, or until it is opened.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -11,9 +11,13 @@ use serde_json::{Value, json};
 use socket2::{Domain, Socket, Type};
 
 use crate::support::folder::Folder;
-use crate::support::modules::entry;
+use crate::support::modules::{entry, own_flags};
 use crate::support::server::PATIENCE;
 use crate::support::site::{self, Received, page};
+
+/// The third numbers of the addresses of sites that wait, and of those that answer at once.
+const GATED: usize = 1;
+const FREE: usize = 2;
 
 /// Listens on all of 127.0.0.0/8, so that a test can have many hosts.
 pub(crate) struct Site {
@@ -80,11 +84,39 @@ impl Site {
         module_at(id, host, address.unwrap().port())
     }
 
-    /// Returns the option with these modules as the catalogue.
-    pub(crate) fn catalog(&self, modules: &[Value]) -> String {
-        let file = self.folder.path("catalog.json");
-        std::fs::write(&file, Value::from(modules.to_vec()).to_string()).unwrap();
-        format!("--catalog={file}")
+    /// Returns the flags for a server that asks only these modules, with more flags and with long deadlines.
+    pub(crate) fn flags_of(&self, modules: &[Value], more: &[&str]) -> Vec<String> {
+        let name = |flag: &str| flag.split('=').next().map(str::to_owned);
+        let deadlines = ["--check-timeout=10m", "--run-timeout=1h"].into_iter();
+        let deadlines = deadlines.filter(|flag| !more.iter().any(|given| name(given) == name(flag)));
+        let more = deadlines.chain(more.iter().copied()).map(str::to_owned);
+        own_flags(&self.folder, modules).into_iter().chain(more).collect()
+    }
+
+    /// Returns the flags for a server that asks `free` sites that answer at once, on hosts of their own below `127.0.2`, and
+    /// `gated` sites that wait, below `127.0.1`.
+    pub(crate) fn flags(&self, free: usize, gated: usize) -> Vec<String> {
+        let gated = (1..=gated).map(|number| self.numbered(GATED, number));
+        let all = (1..=free).map(|number| self.numbered(FREE, number)).chain(gated);
+        self.flags_of(&all.collect::<Vec<_>>(), &[])
+    }
+
+    /// Returns the flags for a site for usernames, whose answer names an email address, and two sites for email addresses,
+    /// of which one waits.
+    pub(crate) fn family_flags(&self) -> Vec<String> {
+        let mut all = [(FREE, 1), (FREE, 2), (GATED, 1)].map(|(net, number)| self.numbered(net, number));
+        let email = json!({"email": "template:{query}@mail.example.net"});
+        all[0]["result"] = json!({"type": "profile", "metadata": email});
+        all[1..].iter_mut().for_each(|module| module["type"] = "email".into());
+        self.flags_of(&all, &[])
+    }
+
+    fn numbered(&self, net: usize, number: usize) -> Value {
+        let id = format!("site-127-0-{net}-{number}");
+        if net == FREE {
+            self.open(&id);
+        }
+        self.module(&id, net * 200 + number - 1)
     }
 
     /// Answers the requests of a module at once from now on.
@@ -157,6 +189,23 @@ impl Site {
     pub(crate) fn asked(&self) -> Vec<(String, String)> {
         let asked = self.shared.state.lock().asked.clone().into_iter();
         asked.map(|[_, module, name]| (module, name)).collect()
+    }
+
+    /// Returns the number of requests for that name, or of all for an empty one.
+    pub(crate) fn asked_by(&self, name: &str) -> usize {
+        self.asked().iter().filter(|(_, asked)| name.is_empty() || asked == name).count()
+    }
+
+    /// Returns the sites that were asked for that name more than once.
+    pub(crate) fn asked_again(&self, name: &str) -> Vec<String> {
+        let asked = self.asked().into_iter().filter(|(_, asked)| asked == name);
+        let mut modules: Vec<String> = asked.map(|(module, _)| module).collect();
+        modules.sort_unstable();
+        modules
+            .chunk_by(|one, next| one == next)
+            .filter(|same| same.len() > 1)
+            .map(|same| same[0].clone())
+            .collect()
     }
 
     fn wait_until(&self, is_so: impl Fn(&State) -> bool) -> parking_lot::MutexGuard<'_, State> {

@@ -6,7 +6,6 @@ pub(crate) mod chance;
 pub(crate) mod databases;
 pub(crate) mod event_stream;
 pub(crate) mod folder;
-pub(crate) mod gated_site;
 pub(crate) mod held_site;
 pub(crate) mod manual;
 pub(crate) mod modules;

@@ -181,11 +181,15 @@ impl Setup {
 impl Server {
     /// Creates an account on that plan, and returns its key.
     pub(crate) fn new_key(&self, plan: &str) -> String {
-        let email = format!("{}@example.com", uuid::Uuid::new_v4().simple());
-        let mut create = vec!["account", "create", "--email", &email, "--plan", plan];
+        self.key_of(&format!("{}@example.com", uuid::Uuid::new_v4().simple()), plan)
+    }
+
+    /// Creates an account with this address, and returns its key.
+    pub(crate) fn key_of(&self, email: &str, plan: &str) -> String {
+        let mut create = vec!["account", "create", "--email", email, "--plan", plan];
         create.extend(self.plans.as_deref());
         self.cli(&create);
-        self.cli(&["key", "create", "--account", &email]).trim().to_owned()
+        self.cli(&["key", "create", "--account", email]).trim().to_owned()
     }
 
     /// Sends all further requests through this proxy.

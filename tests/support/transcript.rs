@@ -6,29 +6,33 @@
 //! ```text
 //! server WORDS              starts a server. `both`: the section is played on each database; `all`: with all modules;
 //!                           `real`: without a simulated web; `realistic`: with its faults; `sites=FREE,GATED`: with
-//!                           sites of the test, of which some wait; `family`: with sites that name leads; `hooks`: with
-//!                           webhooks to this machine; an option of `serve`
-//! restart OPTIONS           stops it, and starts another one on the same database
-//! open                      lets the sites that wait answer; `asked NAME` counts requests for a name
-//! account NAME PLAN         creates an account with a key, which the following requests use. The first one is `root`
+//!                           sites of the test, of which some wait; `family`: with sites that name leads; `modules`: with
+//!                           those of the lines `module`; `hooks`: with webhooks to this machine; an option of `serve`
+//! restart OPTIONS           stops it, and starts another one on the same database; `stop` only stops it
+//! open                      lets the sites that wait answer; `asked NAME` counts requests for a name, or all, and shows all
+//! module ID [CHANGES]       a module whose site waits, `down` one whose site refuses connections, both with changed members
+//! answer STATUS             answers the request that has waited longest; `held COUNT` waits until so many wait;
+//!                           `answers ID STATUS`: the site of a module answers at once
+//! account NAME PLAN         creates the account NAME@example.com with a key, which the following requests use. The first
+//!                           one is `root`
 //! person NAME PLAN          creates an account NAME@example.org whose owner is signed in with a browser
 //! stranger NAME             a browser that is not signed in
 //! cookie NAME VALUE         gives the browser a cookie
 //! as NAME                   goes on with an earlier account or browser
-//! METHOD PATH [BODY]        a request. Its answer must have status 200
+//! METHOD PATH [BODY]        a request. Its answer must have status 200, and be as the OpenAPI document says
 //! form PATH NAME=VALUE …    sends a form of the last page that this browser got. The answer must be a redirect
 //! search QUERY NAME=VALUE … sends the form for a search from its page; {page} is the page of the search
 //! follow                    gets the page to which the last answer leads
 //! ended PAGE, finish RUN    waits for the end of a search in the app, or of a run
 //! $ ARGUMENTS               runs a command in the section's folder, {folder}. It must exit with 0. {db} is a database
 //!                           in the folder; with a server, the command gets that one's. NAME=VALUE before the arguments
-//!                           is a variable; `env NAME VALUE` sets one for all following commands
-//! file NAME CONTENT         writes a file; `read NAME` reads one
+//!                           is a variable; `env NAME VALUE` sets one for all following commands. `< TEXT` is its input
+//! file NAME CONTENT         writes a file; `read NAME` reads one, `mode NAME` its rights, `remove NAME` removes it
 //! sql STATEMENT             changes the database; `number STATEMENT` queries a number of it
-//! receiver                  starts a site {receiver} that accepts messages; `received` is the last one, and its status
-//!                           their number
-//! log                       the server's log
-//! NAME := TEXT              keeps a text; `NAME := COUNT * TEXT` repeats it
+//! receiver [STATUS]         starts a site {receiver} that accepts messages, or has this status; `received` is the last one,
+//!                           and its status their number
+//! log                       the server's log; `figure NAME` is a number of its metrics
+//! NAME := TEXT              keeps a text; `NAME := COUNT * TEXT` repeats it, with another number for each {n}
 //! ```
 //! At the end of a line, `=> STATUS` expects another status or exit code, `=> STATUS/STATUS` one of two,
 //! `=> STATUS ERROR [FIELD]` an error of the API, and `=> STATUS ADDRESS` a redirect. `await` before a line repeats it until
@@ -43,30 +47,37 @@
 //! header NAME: VALUE        a header of the answer; `~ TEXT` is a part of its value, `! TEXT` is not; without a value, the
 //!                           header is not there
 //! files 3                   the number of files in the folder
-//! /MEMBER VALUE             a member of the JSON document, by its pointer. Instead of the value: nothing if it is there and
-//!                           not null, `-` if it is not there, `# 3` for the length of a list, `~ TEXT` for a part of a
-//!                           text, `> 3` for a least number, `! VALUE` for another value. The whole document is `.`
+//! /MEMBER VALUE             a member of the JSON document, by its pointer. In it, NAME=VALUE is the first element of a list
+//!                           with that member; `*` and `*NAME=VALUE` are all of them, and what follows is a list of their
+//!                           members. Instead of the value: nothing if it is there and not null, `-` if it is not there,
+//!                           `# 3` for the length of a list, `~ TEXT` for a part of a text, `~ {…}` for some members of an
+//!                           object, `= […]` for a list in any order, `> 3` for a least number, `! VALUE` for another
+//!                           value. The whole document is `.`
 //! keep NAME /MEMBER         keeps a member, or: `header NAME`, `field NAME` of a form, `body`, the only `line` of an
-//!                           output, or what is between two texts, `BEFORE…AFTER`
-//! within BEFORE…AFTER       the following lines are about this part of the text
+//!                           output, the `events NAME` of a stream, or what is between two texts, `BEFORE…AFTER`
+//! within SOURCE             the following lines are about that part, which is named as for `keep`
 //! for NAME | NAME           the line above is played for each of the following rows of values
 //! - VALUE | VALUE           such a row. With one name, each value is a row
 //! ```
 //! Values with spaces around them are quoted.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::awaited;
 use super::databases::{TestDatabase, databases};
 use super::folder::Folder;
-use super::gated_site::GatedSite;
+use super::held_site;
+use super::modules::with;
 use super::server::{Answer, Server, Setup};
-use super::site::{Site, with_headers};
+use super::site::{Site, answer, with_headers};
+use crate::api::openapi::truth::judge;
 use crate::cli::sightline;
 use crate::web::person::{Person, between};
 use crate::webhooks::lab::key_flag;
@@ -244,23 +255,23 @@ impl Seen {
     }
 
     fn has_member(&self, pointer: &str, wanted: &str) -> bool {
-        let document = self.json();
-        let member = document.pointer(pointer);
         let (kind, rest) = wanted.split_once(' ').unwrap_or((wanted, ""));
+        let Some(member) = member(&self.json(), pointer) else { return kind == "-" };
         match kind {
-            "" => member.is_some_and(|member| !member.is_null()),
-            "-" => member.is_none(),
-            "#" => member.and_then(Value::as_array).is_some_and(|list| list.len().to_string() == rest),
-            "~" => member.and_then(Value::as_str).is_some_and(|text| text.contains(rest)),
-            ">" => member.and_then(Value::as_f64) >= rest.parse().ok(),
-            "!" => member.is_some_and(|member| *member != parsed(rest)),
-            _ => member == Some(&parsed(wanted)),
+            "" => !member.is_null(),
+            "-" => false,
+            "#" => member.as_array().is_some_and(|list| list.len().to_string() == rest),
+            "~" if rest.starts_with('{') => has_members(&member, &parsed(rest)),
+            "~" => member.as_str().is_some_and(|text| text.contains(rest)),
+            "=" => sorted(&member) == sorted(&parsed(rest)),
+            ">" => member.as_f64() >= rest.parse().ok(),
+            "!" => member != parsed(rest),
+            _ => member == parsed(wanted),
         }
     }
 
     /// Returns what a `keep` names.
     fn kept(&self, source: &str) -> Option<String> {
-        let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let field = |name: &str| format!("name=\"{name}\" value=\"");
         if let Some((before, after)) = source.split_once('…') {
             return Some(between(&self.text, &unquoted(before), &unquoted(after)).to_owned());
@@ -269,7 +280,8 @@ impl Seen {
             ("body", "") => Some(self.text.clone()),
             ("line", "") => Some(self.text.trim().to_owned()),
             (".", "") => Some(self.json().to_string()),
-            (pointer, "") if pointer.starts_with('/') => self.json().pointer(pointer).map(plain),
+            (pointer, "") if pointer.starts_with('/') => member(&self.json(), pointer).map(|it| plain(&it)),
+            ("events", name) => Some(events(&self.text, name).to_string()),
             ("header", name) => self.header(name).first().map(|value| (*value).to_owned()),
             ("field", name) => Some(between(&self.text, &field(name), "\"").to_owned()),
             _ => panic!("unknown: keep {source}"),
@@ -298,6 +310,49 @@ impl Seen {
     }
 }
 
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Returns a member by its pointer, as the head of this file explains it.
+fn member(document: &Value, pointer: &str) -> Option<Value> {
+    let Some(pointer) = pointer.strip_prefix('/') else { return Some(document.clone()) };
+    let (step, rest) = pointer.split_at(pointer.find('/').unwrap_or(pointer.len()));
+    let wanted = step.trim_start_matches('*').split('&').filter_map(|part| part.split_once('='));
+    let is_wanted = |of: &&Value| wanted.clone().all(|(name, value)| plain(&of[name]) == value);
+    if step.starts_with('*') {
+        let wanted = document.as_array()?.iter().filter(is_wanted);
+        return Some(wanted.filter_map(|element| member(element, rest)).collect());
+    }
+    let next = match step.contains('=') {
+        true => document.as_array()?.iter().find(is_wanted),
+        false => document.pointer(&format!("/{step}")),
+    };
+    member(next?, rest)
+}
+
+/// Returns whether a value has all members of another one, and those all of their members.
+fn has_members(value: &Value, wanted: &Value) -> bool {
+    match wanted {
+        Value::Object(wanted) => wanted
+            .iter()
+            .all(|(name, wanted)| value.get(name).is_some_and(|value| has_members(value, wanted))),
+        _ => value == wanted,
+    }
+}
+
+fn sorted(list: &Value) -> Vec<String> {
+    let mut texts: Vec<String> = list.as_array().into_iter().flatten().map(Value::to_string).collect();
+    texts.sort_unstable();
+    texts
+}
+
+/// Returns the data of all events of that name in the text of a stream.
+fn events(text: &str, name: &str) -> Value {
+    let head = format!("event: {name}\ndata: ");
+    text.split("\n\n").filter_map(|frame| frame.strip_prefix(&head)).map(parsed).collect()
+}
+
 fn parsed(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
@@ -305,7 +360,10 @@ fn parsed(text: &str) -> Value {
 /// What a section has started and kept.
 struct Scene {
     server: Option<Server>,
-    site: Option<GatedSite>,
+    site: Option<held_site::Site>,
+    modules: Vec<Value>,
+    /// The flags of a server with modules of the test, which another one on its database needs too.
+    flags: Vec<String>,
     receiver: Option<Site>,
     database: Option<TestDatabase>,
     clients: BTreeMap<String, Client>,
@@ -323,6 +381,8 @@ impl Scene {
         Self {
             server: None,
             site: None,
+            modules: Vec::new(),
+            flags: Vec::new(),
             receiver: None,
             database,
             clients: BTreeMap::new(),
@@ -336,6 +396,10 @@ impl Scene {
 
     fn server(&self) -> &Server {
         self.server.as_ref().expect("a server")
+    }
+
+    fn site(&self) -> &held_site::Site {
+        self.site.as_ref().expect("a site")
     }
 
     fn filled(&self, line: &str) -> String {
@@ -363,9 +427,12 @@ impl Scene {
 
     fn play_once(&mut self, step: &Step) -> Result<(), String> {
         if let Some((name, text)) = step.line.split_once(" := ") {
-            let text = match text.split_once(" * ").map(|(count, text)| (count.parse(), text)) {
-                Some((Ok(count), text)) => unquoted(text).repeat(count),
-                _ => unquoted(&self.filled(text)),
+            let text = self.filled(text);
+            let text = match text.split_once(" * ").map(|(count, text)| (count.parse::<usize>(), text)) {
+                Some((Ok(count), text)) => {
+                    (0..count).map(|n| unquoted(text).replace("{n}", &n.to_string())).collect()
+                }
+                _ => unquoted(&text),
             };
             self.texts.insert(name.to_owned(), text);
             return Ok(());
@@ -405,7 +472,7 @@ impl Scene {
         match verb {
             "server" => self.start(rest),
             "restart" => {
-                let flags = words(rest);
+                let flags = [self.flags.clone(), words(rest)].concat();
                 let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
                 let server = self.server.take().unwrap().restart(&flags);
                 for client in self.clients.values_mut() {
@@ -415,10 +482,28 @@ impl Scene {
                 }
                 self.server = Some(server);
             }
-            "open" => self.site.as_ref().unwrap().open(),
+            "stop" => drop(self.server.as_mut().unwrap().terminate()),
+            "open" => self.site().open_all(),
+            "module" | "down" => {
+                let (id, changes) = rest.split_once(' ').unwrap_or((rest, "{}"));
+                let site = self.site.get_or_insert_with(held_site::Site::start);
+                let host = self.modules.len();
+                let module = match verb {
+                    "module" => site.module(id, host),
+                    _ => site.refusing_module(id, host),
+                };
+                self.modules.push(with(module, &parsed(changes)));
+            }
+            "answer" => self.site().answer_one(rest.parse().unwrap()),
+            "answers" => {
+                let (id, status) = rest.split_once(' ').unwrap();
+                self.site().answer_at_once(id, status.parse().unwrap());
+            }
+            "held" => self.site().wait_for_held(rest.parse().unwrap()),
             "account" => {
                 let (name, plan) = rest.split_once(' ').unwrap();
-                self.enter(name, Client::Key(self.server().new_key(plan)));
+                let key = self.server().key_of(&format!("{name}@example.com"), plan);
+                self.enter(name, Client::Key(key));
             }
             "person" => {
                 let (name, plan) = rest.split_once(' ').unwrap();
@@ -436,7 +521,10 @@ impl Scene {
                 self.browser().set_cookie(name, value);
             }
             "receiver" => {
-                let site = Site::saying(with_headers("X-Mark: <b>bold</b>\r\n", b"thanks"));
+                let site = match rest {
+                    "" => Site::saying(with_headers("X-Mark: <b>bold</b>\r\n", b"thanks")),
+                    status => Site::saying(answer(status.parse().unwrap(), "text/plain", "")),
+                };
                 self.texts.insert("receiver".to_owned(), site.url("/in"));
                 self.receiver = Some(site);
             }
@@ -444,6 +532,7 @@ impl Scene {
                 let (name, content) = rest.split_once(' ').unwrap_or((rest, ""));
                 self.folder.file(name, &unquoted(content));
             }
+            "remove" => std::fs::remove_file(self.folder.path(rest)).unwrap(),
             "env" => {
                 let (name, value) = rest.split_once(' ').unwrap();
                 self.variables.push((name.to_owned(), value.to_owned()));
@@ -464,12 +553,19 @@ impl Scene {
                 (Seen { code, ..Seen::of(last.unwrap_or_default()) }, "1")
             }
             "asked" => {
-                let code = self.site.as_ref().unwrap().asked(rest).try_into().unwrap();
-                (Seen { code, ..Seen::default() }, "1")
+                let code = self.site().asked_by(rest).try_into().unwrap();
+                let all = self.site().asked().into_iter();
+                let all: Value = all.map(|(module, name)| json!({"module": module, "name": name})).collect();
+                (Seen { code, ..Seen::of(all.to_string()) }, "1")
             }
             "number" => (Seen::of(self.database.as_ref().unwrap().number(rest).to_string()), "0"),
             "read" => (Seen::of(std::fs::read_to_string(self.folder.path(rest)).unwrap()), "0"),
+            "mode" => {
+                let mode = std::fs::metadata(self.folder.path(rest)).unwrap().permissions().mode();
+                (Seen::of(format!("{:o}", mode & 0o777)), "0")
+            }
             "log" => (Seen::of(self.server().log()), "0"),
+            "figure" => (Seen::of(self.server().figure(rest).to_string()), "0"),
             "finish" => (Seen::of(self.finished(rest).to_string()), "0"),
             "$" => (self.run(words(rest)), "0"),
             "form" => (self.form(words(rest), headers).into(), "303"),
@@ -490,21 +586,30 @@ impl Scene {
 
     fn start(&mut self, options: &str) {
         let options = words(options);
-        let is_real = |word: &String| *word == "real" || *word == "family" || word.starts_with("sites=");
+        let is_real = |word: &String| {
+            ["real", "family", "modules"].contains(&word.as_str()) || word.starts_with("sites=")
+        };
         let mut setup = if options.iter().any(is_real) { Setup::real() } else { Setup::new() };
         if let Some(database) = &self.database {
             setup = setup.database(&database.url);
         }
-        for word in options {
+        for word in &options {
             let sites = word.strip_prefix("sites=").map(|counts| counts.split_once(',').unwrap());
             setup = match (word.as_str(), sites) {
                 ("both" | "real", _) => setup,
                 ("all", _) => setup.all_modules(),
                 ("realistic", _) => setup.realistic(),
                 ("hooks", _) => setup.flag("--allow-private-targets").flag(&key_flag()),
-                ("family", _) => setup.flags(&self.site.insert(GatedSite::start()).family_flags()),
+                ("family", _) => setup.flags(&self.site.insert(held_site::Site::start()).family_flags()),
+                ("modules", _) => {
+                    let given: Vec<&str> = options.iter().map(String::as_str).collect();
+                    let own = self.site().flags_of(&self.modules, &given);
+                    self.flags = own.into_iter().filter(|flag| !options.contains(flag)).collect();
+                    self.flags.push("--sandbox=off".to_owned());
+                    setup.flags(&self.flags)
+                }
                 (_, Some((free, gated))) => {
-                    let site = self.site.insert(GatedSite::start());
+                    let site = self.site.insert(held_site::Site::start());
                     setup.flags(&site.flags(free.parse().unwrap(), gated.parse().unwrap()))
                 }
                 (flag, _) => setup.flag(flag),
@@ -548,7 +653,10 @@ impl Scene {
         let usual: Vec<_> = usual.filter(|(name, _)| !is_given(name)).collect();
         let all = usual.into_iter().chain(given.iter().copied().filter(|(_, value)| *value != "-"));
         let request = self.server().request(method, path);
-        all.fold(request, |request, (name, value)| request.header(name, value)).body(body.as_bytes()).send()
+        let request = all.fold(request, |request, (name, value)| request.header(name, value));
+        let answer = request.body(body.as_bytes()).send();
+        judge(method, path, &answer);
+        answer
     }
 
     fn form(&self, mut words: Vec<String>, headers: &[(String, String)]) -> Answer {
@@ -583,15 +691,20 @@ impl Scene {
     fn run(&self, mut words: Vec<String>) -> Seen {
         let is_variable = |word: &String| word.starts_with("SIGHTLINE_") && word.contains('=');
         let count = words.iter().take_while(|word| is_variable(word)).count();
-        let arguments = words.split_off(count);
+        let mut arguments = words.split_off(count);
         let lasting = self.variables.iter().map(|(name, value)| (&**name, &**value));
         let variables: Vec<(&str, &str)> =
             lasting.chain(words.iter().map(|word| word.split_once('=').unwrap())).collect();
+        let input = arguments.iter().position(|word| word == "<");
+        let input = input.map_or(String::new(), |at| arguments.split_off(at).remove(1));
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        writer.write_all(input.as_bytes()).unwrap();
+        drop(writer);
         let mut command = sightline(&arguments, &variables);
         if let Some(server) = &self.server {
             command.args(["--database", &server.database]);
         }
-        let ended = command.current_dir(self.folder.path("")).output().unwrap();
+        let ended = command.stdin(reader).current_dir(self.folder.path("")).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         let code = ended.status.code().unwrap_or(-1);
         Seen { code, text: text(ended.stdout), error: text(ended.stderr), answer: None }

@@ -2,6 +2,5 @@
 
 mod app;
 mod chromium;
-mod operator;
 pub(crate) mod person;
 mod routes;

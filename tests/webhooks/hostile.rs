@@ -73,23 +73,6 @@ fn a_long_answer_is_not_read() {
 }
 
 #[test]
-fn a_receiver_that_is_gone_gets_nothing_more() {
-    for database in databases() {
-        let server = lab(&database).start();
-        let site = Site::saying("HTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n");
-        let delivery = first_attempt(&server, &site.url("/"));
-        assert_eq!((&delivery["status"], &delivery["next_attempt_at"]), (&json!("failed"), &Value::Null));
-        let webhook = send(&server, "GET", "", None).json()["webhooks"][0].clone();
-        assert_eq!((&webhook["enabled"], &webhook["disabled_reason"]), (&json!(false), &json!("gone")));
-        let run = server.search("username", "alice");
-        server.finished(&run);
-        let other = Site::saying("HTTP/1.1 204 No Content\r\n\r\n");
-        assert_eq!(first_attempt(&server, &other.url("/"))["status"], "delivered");
-        assert_eq!(site.connections(), 1);
-    }
-}
-
-#[test]
 fn an_address_that_is_not_public_is_not_reached_in_any_spelling() {
     let server = Setup::new().start();
     let site = Site::saying(with_headers("", b"secret"));

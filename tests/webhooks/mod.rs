@@ -1,6 +1,5 @@
 //! Webhooks over real sockets: the API, signatures, and receivers that misbehave.
 
-mod api;
 mod hostile;
 pub(crate) mod lab;
 mod sending;

@@ -10,7 +10,8 @@ use ring::hmac;
 use serde_json::{Value, json};
 
 use super::lab::{attempted, create, deliveries, id, lab, send, test};
-use crate::support::databases::databases;
+use crate::support::databases::{databases, sqlite};
+use crate::support::server::Setup;
 use crate::support::site::{Received, Site, hold, with_headers};
 use crate::support::{awaited, eventually};
 
@@ -141,7 +142,7 @@ fn a_database_that_comes_back_continues_the_deliveries() {
     let mut postgres = PrivatePostgres::start();
     postgres.admin("CREATE DATABASE hooks");
     let site = Site::saying("HTTP/1.1 204 No Content\r\n\r\n");
-    let server = crate::support::server::Setup::new()
+    let server = Setup::new()
         .database(&postgres.url("hooks"))
         .flag("--allow-private-targets")
         .flag(&super::lab::key_flag())
@@ -155,6 +156,30 @@ fn a_database_that_comes_back_continues_the_deliveries() {
         let received = site.received();
         sent.iter().all(|id| received.iter().any(|request| request.header("webhook-id").as_ref() == Some(id)))
     });
+}
+
+#[test]
+fn with_sqlite_the_key_is_created_beside_the_database_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let database = sqlite();
+    let site = Site::saying("HTTP/1.1 204 No Content\r\n\r\n");
+    let file = database.path().with_extension("db.key");
+    // What an interrupted start may leave without hard links. A start without any file is the usual case.
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "").unwrap();
+    let mut server = Setup::new().database(&database.url).flag("--allow-private-targets").start();
+    let webhook = create(&server, &site.url("/"));
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let key = std::fs::read_to_string(&file).unwrap();
+    assert!(server.terminate().success());
+    // The next process uses the same key, so that it can sign.
+    let server = server.restart(&["--allow-private-targets"]);
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), key);
+    let delivery = test(&server, &webhook);
+    let delivery = attempted(&server, &webhook, &delivery);
+    assert_eq!(delivery["status"], "delivered", "{delivery}");
+    assert!(!server.log().contains(key.trim()));
 }
 
 mod postgres {

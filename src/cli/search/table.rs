@@ -293,22 +293,4 @@ mod tests {
         assert_eq!(columns(&row[..row.find("o\u{0301}").unwrap()]), BEFORE);
         assert!(row.matches('\u{0301}').count() == 4 && !row.contains('\u{202e}'), "{row}");
     }
-
-    #[test]
-    fn a_terminal_cuts_rows_and_has_colours_and_links_around_the_same_text() {
-        let bare = Terminal { width: Some(100), has_colours: false, has_links: false };
-        let page = "https://github.com/octocat";
-        let metadata =
-            json!({"display_name": "The\u{1b} Octocat", "bio": "x ".repeat(200), "profile_url": page});
-        let text = shown(bare, &[result("octocat", &metadata)]);
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[1].contains("octocat  The\u{fffd} Octocat · x x") && lines[1].ends_with('…'), "{text}");
-        assert!(columns(lines[1]) <= 100 && lines[2].trim() == page, "{text}");
-        let terminal = Terminal { has_colours: true, has_links: true, ..bare };
-        let text = shown(terminal, &[result("octocat", &json!({"profile_url": page}))]);
-        assert!(text.contains("\u{1b}[32m0.94\u{1b}[0m"), "{text:?}");
-        assert!(text.contains(&format!("\u{1b}]8;;{page}\u{1b}\\octocat\u{1b}]8;;\u{1b}\\")), "{text:?}");
-        let no_page = result("octocat", &json!({"profile_url": "javascript:alert(1)"}));
-        assert_eq!(shown(terminal, &[no_page]).matches("]8;;").count(), 0);
-    }
 }

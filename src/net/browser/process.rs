@@ -330,13 +330,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_address_is_read_from_what_chromium_prints() {
-        let address = address_in("DevTools listening on ws://127.0.0.1:4711/devtools/browser/a-b\n");
-        assert_eq!(address, Some((SocketAddr::from(([127, 0, 0, 1], 4711)), "/devtools/browser/a-b".into())));
-        assert_eq!(address_in("[1:2:ERROR] DevTools is not listening"), None);
-    }
-
-    #[test]
     fn only_a_browser_that_blames_its_sandbox_starts_without_it() {
         use std::os::unix::fs::PermissionsExt;
         let folder = own_folder().unwrap();

@@ -79,35 +79,3 @@ impl<'g> GraphList<'g> {
 fn name(node: &Node) -> String {
     label(node.platform.as_deref(), &node.value)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::modules::query::{Query, SearchType};
-    use crate::runs::leads::tests::{catalog, profile};
-    use crate::runs::record::Findings;
-    use serde_json::json;
-
-    #[test]
-    fn what_is_linked_is_listed_once_and_the_rest_is_counted() {
-        let results = [
-            profile(1, "github", "octocat", json!({"links": ["https://gitlab.com/octocat9"]})),
-            profile(2, "dev_to", "octocat", json!({"verified_links": ["https://github.com/octocat"]})),
-            profile(3, "keybase", "octocat", json!({})),
-        ];
-        // Two runs that have found the same.
-        let graph = |results| {
-            let query = Query::parse(SearchType::Username, "octocat").unwrap();
-            let run = |_| Findings::new(RunId::new(), query.clone(), results);
-            Graph::of(&[(), ()].map(run), catalog().profiles())
-        };
-        let all = graph(&results);
-        let list = GraphList::new(&all, None);
-        let of_entity = |it: &Entity<'_>| it.links.iter().map(|link| link.how).collect::<Vec<_>>();
-        let shown: Vec<Vec<&str>> = list.entities.iter().map(of_entity).collect();
-        // By the names of their platforms.
-        assert_eq!(shown, [vec!["names"], vec!["is named by", "names"], vec!["is named by"]]);
-        assert_eq!(list.more, all.nodes.len() - 3);
-        assert!(GraphList::new(&graph(&results[2..]), None).is_empty());
-    }
-}

@@ -288,18 +288,6 @@ mod tests {
     }
 
     #[test]
-    fn a_type_is_recognized_unless_it_is_set() {
-        for (text, want) in [
-            ("query=octocat&type=auto", SearchType::Username),
-            ("query=example.com", SearchType::Domain),
-            ("query=example.com&type=username", SearchType::Username),
-        ] {
-            assert_eq!(sent(text).unwrap().search_type, want, "{text}");
-        }
-        assert!(sent("query=octocat&type=email").is_err());
-    }
-
-    #[test]
     fn forms_that_ask_for_the_same_are_the_same_search() {
         let usual = sent("query=octocat&type=auto&once=1").unwrap();
         assert_eq!(usual, sent("query=octocat&type=username&once=2").unwrap());
@@ -322,12 +310,5 @@ mod tests {
         assert_eq!(email, sent("query=a@example.com&premium=yes").unwrap(), "premium is for usernames");
         let other_type = sent("query=octocat&category=email/profile&category=x&follow=4").unwrap();
         assert_eq!(usual, other_type, "a category of another type, and too many steps");
-    }
-
-    #[test]
-    fn sites_are_separated_by_commas() {
-        let search = sent("query=octocat&modules=GitHub,+Hacker+News%0D%0A,&exclude_modules=+").unwrap();
-        assert_eq!(search.choice.modules, ["GitHub", "Hacker News"]);
-        assert_eq!(search.choice.exclude_modules, [""; 0]);
     }
 }

@@ -5,19 +5,15 @@ mod examples;
 mod request;
 mod routes;
 mod schemas;
-mod truth;
+pub(crate) mod truth;
 
 mod campaigns {
     mod schemathesis;
 }
 
-use std::io::Read as _;
 use std::sync::LazyLock;
 
-use flate2::read::GzDecoder;
 use serde_json::Value;
-
-use crate::support::server::{Answer, Server};
 
 /// The address in the document, where it does not matter.
 const BASE_URL: &str = "http://127.0.0.1:8080";
@@ -46,21 +42,4 @@ pub(super) fn operations() -> impl Iterator<Item = (&'static str, &'static str, 
 
 fn operation(path: &str, method: &str) -> &'static Value {
     &DOCUMENT["paths"][path][method]
-}
-
-/// Sends a request. The body of the answer is unpacked.
-fn ask(server: &Server, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>) -> Answer {
-    let mut request = server.request(method, path);
-    for (name, value) in headers {
-        request = request.header(name, value);
-    }
-    let mut answer = match body {
-        Some(body) => request.body(body.as_bytes()).send(),
-        None => request.send(),
-    };
-    if answer.header("content-encoding") == Some("gzip") {
-        let packed = std::mem::take(&mut answer.body);
-        GzDecoder::new(&*packed).read_to_end(&mut answer.body).unwrap();
-    }
-    answer
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use sightline::api::routes::{self, Access};
 use sightline::model::refusal::FAILURES;
 
-use super::{DOCUMENT, ask, operation, operations};
+use super::{DOCUMENT, operation, operations};
 use crate::support::server::Setup;
 
 const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW", "OPTIONS"];
@@ -52,7 +52,6 @@ fn with_ids(path: &str) -> String {
 #[test]
 fn every_documented_method_answers_and_every_other_one_is_refused() {
     let server = Setup::new().start();
-    let key = format!("Bearer {}", server.key);
     for (path, item) in DOCUMENT["paths"].as_object().unwrap() {
         let address = with_ids(path);
         let mut want: BTreeSet<&str> = BTreeSet::from(["OPTIONS"]);
@@ -63,7 +62,7 @@ fn every_documented_method_answers_and_every_other_one_is_refused() {
             }
         }
         for method in METHODS {
-            let answer = ask(&server, method, &address, &[("Authorization", &key)], None);
+            let answer = server.request(method, &address).key(&server.key).send();
             let allow = answer.header("allow").map(|allow| allow.split(", ").collect::<BTreeSet<_>>());
             match (want.contains(method), method) {
                 (true, "OPTIONS") => {
@@ -88,7 +87,7 @@ fn every_operation_with_a_key_refuses_a_request_without_one() {
     let server = Setup::new().start();
     for (path, method, operation) in operations() {
         let address = with_ids(path);
-        let answer = ask(&server, &method.to_uppercase(), &address, &[], None);
+        let answer = server.request(&method.to_uppercase(), &address).send();
         if operation["security"].as_array().unwrap().is_empty() {
             assert_eq!(answer.status, 200, "{answer}");
         } else {

@@ -4,14 +4,14 @@ use serde_json::json;
 
 use super::Desk;
 use crate::support::databases::sqlite;
-use crate::support::gated_site::GatedSite;
+use crate::support::held_site::Site;
 use crate::support::relay::Relay;
 use crate::support::server::Setup;
 use crate::web::person::PASSWORD;
 
 #[test]
 fn a_search_continues_without_its_page() {
-    let (site, database) = (GatedSite::start(), sqlite());
+    let (site, database) = (Site::start(), sqlite());
     let desk = Desk::new(Setup::real().database(&database.url).flags(&site.flags(3, 2)));
     let line = Relay::to(desk.server.address);
     let desk = desk.through(line.address);
@@ -51,7 +51,7 @@ fn a_search_continues_without_its_page() {
     has(3);
 
     let other = without_scripts(&desk);
-    site.open();
+    site.open_all();
     desk.has_state("Completed");
     assert_eq!((desk.place(), desk.browser.find_all(".result").len()), (other, 5));
     desk.browser.command("Emulation.setScriptExecutionDisabled", &json!({"value": false}));
@@ -59,7 +59,7 @@ fn a_search_continues_without_its_page() {
     desk.open(&run);
     desk.has_state("Completed");
     has(5);
-    assert_eq!(site.asked("everybody"), 5);
+    assert_eq!(site.asked_by("everybody"), 5);
     let outside = desk.browser.requests_outside(&desk.origin);
     assert!(outside.is_empty(), "{outside:#?}");
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Desk;
 use super::axe::Axe;
-use crate::support::gated_site::GatedSite;
+use crate::support::held_site::Site;
 use crate::support::server::Setup;
 
 /// The most that a page may shift, as the sum of its layout shifts: the share of the window that moves, times how far.
@@ -44,12 +44,12 @@ fn a_live_run_does_not_shift() {
 
 #[test]
 fn results_keep_their_places_while_the_reader_is_among_them() {
-    let (site, axe) = (GatedSite::start(), Axe::load());
+    let (site, axe) = (Site::start(), Axe::load());
     let desk = Desk::new(Setup::real().flags(&site.flags(12, 2)));
     desk.sign_up("ann@example.com", "pro");
     desk.browser.resize(390, 844);
     for is_scrolled in [false, true] {
-        site.close();
+        site.close_all();
         desk.search(if is_scrolled { "bob" } else { "alice" });
         desk.browser.wait_until("document.querySelectorAll('[id^=result-]').length === 12");
         let reach = if is_scrolled {
@@ -61,7 +61,7 @@ fn results_keep_their_places_while_the_reader_is_among_them() {
         let place = "const first = document.querySelector('.result');
             return [first.id, first.getBoundingClientRect().top]";
         let before = desk.browser.run(place, &[]);
-        site.open();
+        site.open_all();
         desk.browser.wait_until(HAS_READ_ALL);
         assert_eq!((desk.results(), desk.browser.run(place, &[])), (14, before));
         let button = desk.browser.find("[data-news]");
@@ -77,7 +77,7 @@ fn results_keep_their_places_while_the_reader_is_among_them() {
 
 #[test]
 fn a_filter_is_applied_while_the_reader_types_and_stays_in_the_address() {
-    let site = GatedSite::start();
+    let site = Site::start();
     let desk = Desk::new(Setup::real().flags(&site.flags(3, 1)));
     desk.sign_up("ann@example.com", "pro");
     desk.search("alice");
@@ -90,7 +90,7 @@ fn a_filter_is_applied_while_the_reader_types_and_stays_in_the_address() {
     has(1);
     assert!(desk.place().contains("text="), "{}", desk.place());
     // What comes later is filtered, too.
-    site.open();
+    site.open_all();
     desk.has_state("Completed");
     desk.browser.wait_until("!document.querySelector('[data-open]')");
     assert_eq!((desk.results(), desk.browser.find("[data-part=found]").text().as_str()), (1, "4"));
@@ -103,7 +103,7 @@ fn a_filter_is_applied_while_the_reader_types_and_stays_in_the_address() {
 
 #[test]
 fn a_batch_is_followed_while_its_state_changes() {
-    let site = GatedSite::start();
+    let site = Site::start();
     let desk = Desk::new(Setup::real().flags(&site.flags(1, 1)));
     desk.sign_up("ann@example.com", "pro");
     desk.open("/app/batches");
@@ -119,7 +119,7 @@ fn a_batch_is_followed_while_its_state_changes() {
     let run = desk.browser.find("[data-part=rows] th a").attribute("href").unwrap();
     assert_eq!(desk.send(&format!("{run}/stop"), &[("csrf", &csrf)]), 303);
     desk.reads("1 of 2 done");
-    site.open();
+    site.open_all();
     desk.browser.wait_until("document.querySelector('[data-part=state]:not([data-open])') !== null");
     desk.reads("2 of 2 done");
     assert_eq!(desk.browser.run("return window.before", &[]), true, "the page was loaded again");

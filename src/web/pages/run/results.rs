@@ -198,28 +198,6 @@ mod tests {
     }
 
     #[test]
-    fn only_web_addresses_become_links() {
-        let shown = |url: &str| row(1, 1, 0.9, &json!({"profile_url": [url]}));
-        assert_eq!(shown("https://a.example/\"x").href().as_deref(), Some("https://a.example/%22x"));
-        for bad in ["javascript:alert(1)", "data:text/html,x", "//a.example", ""] {
-            assert_eq!((shown(bad).href(), shown(bad).value()), (None, Some(bad)), "as text");
-        }
-    }
-
-    #[test]
-    fn the_years_of_an_account_are_shown_as_a_span() {
-        for (metadata, want) in [
-            (json!({"created_at": "2011-05-01", "last_seen_at": "2024-01-01"}), Some("2011–2024")),
-            (json!({"created_at": "2011-05-01", "last_posted_at": "2011-07-01"}), Some("2011")),
-            (json!({"created_at": "2011-05-01"}), Some("since 2011")),
-            (json!({"last_posted_at": "2024-01-01"}), Some("2024")),
-            (json!({}), None),
-        ] {
-            assert_eq!(row(1, 1, 0.9, &metadata).years().as_deref(), want, "{metadata}");
-        }
-    }
-
-    #[test]
     fn notable_results_come_first() {
         let (name, more) = (json!({"display_name": "A"}), json!({"display_name": "A", "followers": 3}));
         let mut rows = [

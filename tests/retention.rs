@@ -1,10 +1,10 @@
-//! `--retain-days`.
+//! `--retain-days` and `migrate`: the real binary, on both databases.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{audit, on_both};
+use crate::cli::{Ran, ran};
 use crate::store::erasing::stands_in_log;
-use crate::support::databases::{TestDatabase, databases};
+use crate::support::databases::{TestDatabase, databases, empty_databases};
 use crate::support::eventually;
 use crate::support::server::Setup;
 
@@ -65,25 +65,11 @@ fn an_old_run_is_removed_and_its_charge_is_kept() {
             credits["credits_used"].as_u64().unwrap() + 1
         );
         assert_eq!(database.number("SELECT count(*) FROM charges"), 3);
-        let swept: Vec<_> =
-            audit(&server, &[]).into_iter().filter(|entry| entry["action"] == "runs.swept").collect();
-        assert_eq!((swept.len(), &swept[0]["detail"]["runs"]), (1, &json!(1)));
+        let audit: Value = serde_json::from_str(&server.cli(&["audit", "--format", "json"])).unwrap();
+        let mut swept = audit.as_array().unwrap().iter().filter(|entry| entry["action"] == "runs.swept");
+        assert_eq!((&swept.next().unwrap()["detail"]["runs"], swept.next()), (&json!(1), None));
         assert!(!server.log().contains("everybody"), "{}", server.log());
     }
-}
-
-#[test]
-fn zero_days_keep_runs_for_ever() {
-    on_both(&["--retain-days=0"], |server, database| {
-        let old = server.search("username", "everybody");
-        server.finished(&old);
-        age(database, &old, 36_500);
-        // When the last use of the key is stored, maintenance has run several times.
-        let seen = "SELECT count(*) FROM api_keys WHERE last_used_at IS NOT NULL";
-        eventually("maintenance has run", || database.number(seen) > 0);
-        assert_eq!(database.number("SELECT count(*) FROM runs"), 1);
-        assert_eq!(server.get(&format!("/v1/searches/{old}")).status, 200);
-    });
 }
 
 /// At the start of a server, a clock that jumped ahead by 41 days looks like 41 days in which nothing happened.
@@ -113,5 +99,36 @@ fn a_jump_of_the_clock_delays_removal() {
         age(&database, &other, 2);
         let _server = start();
         eventually("it is removed", || !is_there());
+    }
+}
+
+fn migrate(database: &TestDatabase, flags: &[&str]) -> Ran {
+    ran(&[&["migrate", "--database", &database.url], flags].concat(), &[])
+}
+
+#[test]
+fn a_dry_run_says_what_a_run_then_does() {
+    for database in empty_databases() {
+        let dry = migrate(&database, &["--dry-run"]).code_is(1);
+        assert!(dry.out.starts_with("would run schema\nwould run 0024_"), "{}", dry.out);
+        if database.name == "sqlite" {
+            assert!(!database.path().exists(), "a dry run made a file");
+        } else {
+            let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+            assert_eq!(database.number(tables), 0);
+        }
+        let done = migrate(&database, &[]).code_is(0);
+        assert_eq!(done.out.lines().filter(|line| line.starts_with("ran ")).count(), dry.out.lines().count());
+        assert!(done.out.ends_with(" is up to date\n"), "{}", done.out);
+        for flags in [&["--dry-run"][..], &[]] {
+            let nothing = migrate(&database, flags).code_is(0);
+            assert!(
+                nothing.out.ends_with(" is up to date\n") && nothing.out.lines().count() == 1,
+                "{}",
+                nothing.out
+            );
+        }
+        let audit = ran(&["audit", "--database", &database.url], &[]).code_is(0).out;
+        assert!(audit.contains(" schema.migrated by cli object=schema"), "{audit}");
     }
 }
