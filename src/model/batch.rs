@@ -247,14 +247,4 @@ mod tests {
         assert_eq!(batch(Counts { completed: 0, failed: 0, ..counts }).remaining_secs(now), None);
         assert_eq!(batch(Counts { pending: 0, running: 0, ..counts }).remaining_secs(now), None);
     }
-
-    #[test]
-    fn a_stopped_batch_stays_stopped() {
-        let at = "2026-05-06T07:02:00Z".parse().unwrap();
-        let open = batch(Counts::default());
-        assert_eq!(open.status(), BatchStatus::Running);
-        let ended = Batch { ended_at: Some(at), ..open };
-        assert_eq!(ended.status(), BatchStatus::Completed);
-        assert_eq!(Batch { stopped_at: Some(at), ..ended }.status(), BatchStatus::Stopped);
-    }
 }

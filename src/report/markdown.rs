@@ -132,12 +132,6 @@ fn linked(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::notes::{Annotation, RunNotes};
-    use crate::report::csv::tests::{result, run};
-
-    fn catalog() -> Catalog {
-        Catalog::from_text("none", "[]").unwrap()
-    }
 
     #[test]
     fn text_from_outside_has_no_meaning() {
@@ -148,29 +142,5 @@ mod tests {
         assert_eq!(escaped("\u{202e}a\r\nb").chars().filter(|c| c.is_control()).count(), 0);
         assert_eq!(linked("https://a.example/a b|c"), "<https://a.example/a%20b%7Cc>");
         assert_eq!(linked("javascript:alert(1)"), "javascript:alert(1)");
-    }
-
-    #[test]
-    fn each_result_is_a_row_and_each_unanswered_module_has_its_reason() {
-        let mut record = run(vec![result(1, "octo|cat"), result(2, "other")]);
-        record.summary.simulated = true;
-        record.summary.notes = RunNotes { tags: vec!["case-7".into()], note: Some("[a](b)".into()) };
-        record.results[1].annotation = Some(Annotation { note: None, not_this_person: true });
-        let page = page(&record, &catalog()).unwrap();
-        assert_eq!(page.lines().filter(|line| line.contains("| 90% |")).count(), 2, "{page}");
-        for present in [
-            "octo\\|cat",
-            "**Simulated.**",
-            "2 of 3 modules",
-            "captcha",
-            "needs key",
-            "## Coverage",
-            "tags: case-7",
-            "note: \\[a\\](b)",
-            "other: **not this",
-        ] {
-            assert!(page.contains(present), "{present}: {page}");
-        }
-        assert!(!page.contains("<b>") && !page.contains("](javascript"), "{page}");
     }
 }

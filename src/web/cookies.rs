@@ -157,12 +157,4 @@ mod tests {
         let cleared = Cookies::new(false, "", Duration::ZERO).set(Cookie::Notice, "");
         assert_eq!(cleared, "sightline-notice=; Path=/app; Max-Age=0; HttpOnly; SameSite=Lax");
     }
-
-    #[test]
-    fn a_notice_is_found_by_its_number() {
-        assert_eq!(Notice::of(&Notice::KeyRevoked.number()), Some(Notice::KeyRevoked));
-        for bad in ["", "-1", "99", "key"] {
-            assert_eq!(Notice::of(bad), None, "{bad}");
-        }
-    }
 }

@@ -236,12 +236,4 @@ mod tests {
             assert!(form.once().is_none(), "{bad}");
         }
     }
-
-    #[test]
-    fn an_address_keeps_its_other_parameters() {
-        let form = Form::parse(b"text=a%26b&page=2&kind=&csrf=x");
-        assert_eq!(form.query(), "?text=a%26b&page=2");
-        assert_eq!(form.with("page", "").with("at", 7).query(), "?text=a%26b&at=7");
-        assert_eq!(Form::default().query(), "");
-    }
 }

@@ -161,27 +161,3 @@ fn targets_methods_and_versions_are_interpreted_as_http_defines() {
         }
     }
 }
-
-#[test]
-fn head_has_the_headers_of_get() {
-    let server = Setup::new().start();
-    let run = server.search("username", "everybody");
-    server.finished(&run);
-    for path in [
-        "/v1/health",
-        "/v1/capabilities",
-        "/v1/me",
-        "/v1/modules",
-        "/v1/searches",
-        &format!("/v1/searches/{run}"),
-        "/v1/nothing",
-    ] {
-        let (get, head) = (server.get(path), server.request("HEAD", path).key(&server.key).send());
-        assert_eq!((head.status, head.body.len()), (get.status, 0), "{path}");
-        assert!(!get.body.is_empty(), "{path}");
-        assert_eq!(head.header("content-length"), Some(get.body.len().to_string().as_str()), "{path}");
-        for name in ["content-type", "etag", "last-modified", "vary", "cache-control"] {
-            assert_eq!(head.header(name), get.header(name), "{name} of {path}");
-        }
-    }
-}

@@ -2,7 +2,6 @@
 //! themselves, and the egress proxy through which they reach the web.
 
 mod browser;
-mod credits;
 mod egress;
 mod egress_proxy;
 mod lab;

@@ -1,7 +1,5 @@
 //! What decides how long a search takes: the limits of hosts, learned deadlines, fairness and failing sites, over the real
-//! binary and a site of the test's own. `api/speed.txt` has shared answers and time budgets.
-
-use std::net::TcpListener;
+//! binary and a site of the test's own. `api/speed.txt` has shared answers, time budgets, and what is shown of cut modules.
 
 use serde_json::{Value, json};
 
@@ -13,7 +11,6 @@ mod learned;
 mod quarantine;
 mod resets;
 mod resolver;
-mod views;
 
 use crate::support::databases::{TestDatabase, databases};
 use crate::support::eventually;
@@ -22,15 +19,6 @@ use crate::support::server::{Server, Setup};
 
 /// The host that refuses connections.
 const DOWN: &str = "127.0.0.9";
-
-/// Returns the modules `up`, which a site answers at once, and `down`, whose host refuses connections.
-fn up_and_down(site: &Site) -> [Value; 2] {
-    site.answer_at_once("up", 404);
-    let mut down = site.module("down", 9);
-    let port = TcpListener::bind((DOWN, 0)).unwrap().local_addr().unwrap().port();
-    down["probes"][0]["url"] = json!(format!("http://{DOWN}:{port}/{{query}}"));
-    [site.module("up", 1), down]
-}
 
 /// Starts a server that asks this site, with long deadlines.
 fn server_for(site: &Site, modules: &[Value], flags: &[&str]) -> Server {

@@ -1,4 +1,4 @@
-//! Quarantine: modules that fail their control checks are not asked by each search. `views` has what a search shows.
+//! Quarantine: modules that fail their control checks are not asked by each search.
 
 use super::*;
 

@@ -10,8 +10,7 @@ const RESET: &str = "/app/operator/health/reset";
 /// Returns instances that ask `up`, which answers at once, `down`, whose host refuses connections, and `stale`, which fails
 /// its control check.
 fn learned(site: &Site, database: &TestDatabase) -> Vec<Server> {
-    let [up, down] = up_and_down(site);
-    let [_, stale] = quarantine::modules(site);
+    let ([up, stale], down) = (quarantine::modules(site), site.refusing_module("down", 8));
     let times =
         ["host-retry=1h", "control-ttl=0s", "quarantine-retry=1h"].map(|time| format!("--times={time}"));
     let setup = || setup_for(site, &[up.clone(), down.clone(), stale.clone()], &["--check-timeout=60s"]);

@@ -193,25 +193,6 @@ mod tests {
         .unwrap()
     }
 
-    fn row(id: u32, rank: u32, confidence: f64, metadata: &Value) -> Row {
-        Row { result: result(id, confidence, metadata), category: "coding".to_owned(), rank }
-    }
-
-    #[test]
-    fn notable_results_come_first() {
-        let (name, more) = (json!({"display_name": "A"}), json!({"display_name": "A", "followers": 3}));
-        let mut rows = [
-            row(1, 7, 0.99, &json!({})),
-            row(2, 5, 0.9, &name),
-            row(3, 4, 0.9, &name),
-            row(4, 9, 0.9, &more),
-            row(5, 9, 0.951, &name),
-            row(6, 1, 0.99, &json!({})),
-        ];
-        rows.sort_by_key(Row::standing);
-        assert_eq!(rows.map(|row| row.result.id), [5, 4, 3, 2, 6, 1]);
-    }
-
     #[test]
     fn results_are_filtered_and_ordered() {
         let results = [
