@@ -36,7 +36,7 @@ pub(crate) struct Server {
     /// Whether it has all built-in modules.
     has_all_modules: bool,
     log: PathBuf,
-    _folder: Option<Folder>,
+    folders: Vec<Folder>,
 }
 
 /// The options of a server under test.
@@ -149,7 +149,7 @@ impl Setup {
             plans,
             has_all_modules,
             log,
-            _folder: Some(folder),
+            folders: vec![folder],
         };
         server.key = server.new_key("unlimited");
         server
@@ -234,7 +234,7 @@ impl Server {
 
     /// Starts the same database again on another port.
     pub(crate) fn restart(mut self, flags: &[&str]) -> Server {
-        let folder = self._folder.take();
+        let folders = std::mem::take(&mut self.folders);
         let (database, key, has_all_modules) =
             (self.database.clone(), self.key.clone(), self.has_all_modules);
         drop(self);
@@ -245,7 +245,7 @@ impl Server {
         let mut server = setup.start();
         server.key = key;
         // The folder of the database outlives both servers.
-        server._folder = folder;
+        server.folders.extend(folders);
         server
     }
 
