@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use log::{error, log, warn};
+use log::{error, log};
 
 use super::error::Failure;
 use super::feed::FeedKeeper;
@@ -67,34 +67,22 @@ pub(super) struct Maintenance {
     feed: Option<FeedKeeper>,
 }
 
-/// The thread of the periodic work.
-pub(super) struct MaintenanceThread(JoinHandle<()>);
-
-impl MaintenanceThread {
-    /// Waits for the end of the thread, which follows that of the runs.
-    pub(super) fn end(self) {
-        if self.0.join().is_err() {
-            warn!("the maintenance thread panicked");
-        }
-    }
-}
-
 impl Maintenance {
-    /// Starts the thread. `suppression` is the watched file of suppressed identifiers, and `feed` the catalogue feed.
+    /// Starts the thread, which ends when the runs are shut down, and does not panic. `suppression` is the watched file of
+    /// suppressed identifiers, and `feed` the catalogue feed.
     pub(super) fn start(
         services: &Arc<Services>,
         config: &ServeConfig,
         suppression: Option<Watch>,
         feed: Option<FeedKeeper>,
-    ) -> Result<MaintenanceThread, Failure> {
+    ) -> Result<JoinHandle<()>, Failure> {
         let services = Arc::clone(services);
         let service::Services { store, clock, runs, accounts, sandbox, .. } = services.shared.clone();
         let retention = RetentionTask::new(Arc::clone(&store), clock, config.retain_days);
         let watches = WatchKeeper::new(store, runs, accounts, sandbox);
         let mut own = Self { services, watches, retention, suppression, feed };
         let thread = thread::Builder::new().name("maintenance".to_owned()).spawn(move || own.work());
-        let failed = |error| Failure::failed(error).at("cannot start the maintenance thread");
-        thread.map(MaintenanceThread).map_err(failed)
+        thread.map_err(|error| Failure::failed(error).at("cannot start the maintenance thread"))
     }
 
     fn work(&mut self) {

@@ -26,6 +26,6 @@ pub fn serve_lines(engine: &EngineConfig, suppression: &SuppressionConfig) -> Re
     let maintenance = Maintenance::start(&services, &config, watch, None)?;
     let served = mcp::serve(&services.api, &caller, io::stdin().lock(), io::stdout());
     services.runs().shut_down(Instant::now() + STOP_WITHIN);
-    maintenance.end();
+    let _ = maintenance.join();
     served.map_err(|error| Failure::failed(error).at("cannot read standard input"))
 }

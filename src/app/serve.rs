@@ -97,7 +97,7 @@ fn run(config: &ServeConfig) -> Result<(), Failure> {
     service_manager::notify("STOPPING=1");
     info!("signal {}: shutting down", signal.unwrap_or_default());
     shut_down(server, &services, signals, config.server.drain_timeout);
-    maintenance.end();
+    let _ = maintenance.join();
     drop(services);
     if let Some(server) = admin_server {
         server.shutdown(ADMIN_DRAIN);

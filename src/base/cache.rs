@@ -94,12 +94,6 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         self.state.lock().get(key)
     }
 
-    /// Returns whether a value of `key` is cached and has not expired.
-    pub fn contains_key(&self, key: &K) -> bool {
-        let now = Instant::now();
-        self.state.lock().entries.get(key).is_some_and(|entry| entry.expires_at > now)
-    }
-
     /// Returns whether a thread is computing the value of `key`.
     pub fn is_pending(&self, key: &K) -> bool {
         self.state.lock().pending.contains_key(key)

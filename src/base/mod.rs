@@ -1,4 +1,4 @@
-//! Basic types that every layer may use: addresses, a cache, the clock, encodings, files, identifiers, secrets,
+//! Basic types that every layer may use: addresses, a cache, the clock, encodings, identifiers, secrets,
 //! signatures, log set-up, text from outside, enums of words.
 //!
 //! Nothing here depends on the purpose of the program.
@@ -8,10 +8,8 @@ pub mod cache;
 pub mod certificates;
 pub mod clock;
 pub mod count;
-pub mod current;
 pub mod descriptors;
 pub mod encoding;
-pub mod files;
 pub mod ids;
 pub mod log;
 pub mod pages;

@@ -156,7 +156,7 @@ impl Shared {
         // Only the peer of a Unix socket has no address, and the server cannot listen on such a socket.
         let Some(peer) = raw.remote_addr().copied() else { return };
         let is_severed = self.severed.contains(peer);
-        let (exchange, verdict) = Exchange::new(self, raw, peer);
+        let (exchange, refusal) = Exchange::new(self, raw, peer);
         if is_severed {
             return self.set_aside(exchange, None);
         }
@@ -167,8 +167,8 @@ impl Shared {
         if self.is_draining() {
             return self.set_aside(exchange, Some(Refusal::ShuttingDown));
         }
-        if let Err(refusal) = verdict {
-            return self.set_aside(exchange, Some(refusal));
+        if refusal.is_some() {
+            return self.set_aside(exchange, refusal);
         }
         if exchange.waits_for_body() {
             let workers = threads.workers.clone();

@@ -82,40 +82,6 @@ pub(super) fn accepts_gzip<'a>(mut values: impl Iterator<Item = &'a str>) -> boo
 mod tests {
     use super::*;
 
-    #[test]
-    fn gzip_is_used_for_clients_that_accept_it() {
-        for (accepts, headers) in [
-            (
-                true,
-                "gzip|GZIP|x-gzip|gzip, deflate, br|deflate & gzip|gzip;q=0.001|gzip ; q = 1.000|gzip;Q=0.5",
-            ),
-            (true, "identity;q=0.5, gzip;q=0.4|,,gzip,"),
-            (false, "|br, deflate|gzip;q=0|gzip; q=0.000|*|identity|gzip;q=-1|gzip;q=|gzipped"),
-        ] {
-            for header in headers.split('|') {
-                assert_eq!(accepts_gzip(header.split('&')), accepts, "{header:?}");
-            }
-        }
-        assert!(!accepts_gzip(std::iter::empty()));
-    }
-
-    #[test]
-    fn only_large_texts_are_compressed() {
-        for (kind, bytes, form) in [
-            ("application/json", MIN_COMPRESSED_BYTES, Encoding::Gzip),
-            ("application/stix+json;version=2.1", MIN_COMPRESSED_BYTES, Encoding::Gzip),
-            ("application/x-ndjson", MIN_COMPRESSED_BYTES, Encoding::Gzip),
-            ("text/csv; charset=utf-8", MIN_COMPRESSED_BYTES, Encoding::Gzip),
-            ("text/html; charset=utf-8", MIN_COMPRESSED_BYTES, Encoding::Gzip),
-            ("text/event-stream", MIN_COMPRESSED_BYTES, Encoding::Only),
-            // A later answer may be larger.
-            ("application/json", MIN_COMPRESSED_BYTES - 1, Encoding::Identity),
-        ] {
-            let response = Response::new(200, kind, vec![b' '; bytes]);
-            assert_eq!(Encoding::choose(&response, true), form, "{kind}");
-        }
-    }
-
     /// Checks that answers to waits are compressed on stream threads, whose stacks are small.
     #[test]
     fn compression_fits_on_a_small_stack() {

@@ -14,10 +14,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::config::{BODY_THREADS, RETRY_AFTER_STREAMS, SEND_BUFFER_BYTES};
-use super::encoding::accepts_gzip;
 use super::handler::{Refusal, Reply, StreamBody};
 use super::head::Head;
-use super::render::{self, RenderOptions};
+use super::render;
 use super::request::Request;
 use super::response::Response;
 use super::shared::Shared;
@@ -42,14 +41,10 @@ pub(super) struct Exchange {
     _in_flight: ActiveGuard,
     /// The request of tiny_http, or `None` after it is answered.
     raw: Option<tiny_http::Request>,
-    /// The checked request, until the handler gets it.
-    request: Request,
-    /// The length of the body, or 0 after it was read.
-    length: u64,
+    /// The head. The handler gets the request in it, with the body.
+    head: Head,
     peer: SocketAddr,
     received: Instant,
-    is_body_unread: bool,
-    options: RenderOptions,
 }
 
 impl Exchange {
@@ -58,35 +53,19 @@ impl Exchange {
         shared: &Arc<Shared>,
         raw: tiny_http::Request,
         peer: SocketAddr,
-    ) -> (Self, Result<(), Refusal>) {
-        let head = Head::read(&raw, &shared.config.trusted_proxies);
-        if head.length.is_err() {
+    ) -> (Self, Option<Refusal>) {
+        let mut head = Head::read(&raw, &shared.config.trusted_proxies);
+        if head.length.is_none() {
             shared.severed.add(peer, ANY_TIME);
         }
-        let length = *head.length.as_ref().unwrap_or(&0);
-        let verdict = head.length.and(head.violation.map_or(Ok(()), Err));
-        let exchange = Self {
-            shared: Arc::clone(shared),
-            _in_flight: shared.in_flight.enter(),
-            raw: Some(raw),
-            length,
-            peer,
-            received: Instant::now(),
-            is_body_unread: head.is_body_unread,
-            options: RenderOptions {
-                is_head: head.request.method == "HEAD",
-                close: head.closes,
-                is_http_1_0: head.is_http_1_0,
-                accepts_gzip: accepts_gzip(head.request.header_values("accept-encoding")),
-            },
-            request: head.request,
-        };
-        (exchange, verdict)
+        let refusal = head.refusal.take();
+        let (shared, _in_flight) = (Arc::clone(shared), shared.in_flight.enter());
+        (Self { shared, _in_flight, raw: Some(raw), head, peer, received: Instant::now() }, refusal)
     }
 
     /// Returns whether reading or dropping the body may take time.
     pub(super) fn waits_for_body(&self) -> bool {
-        self.is_body_unread
+        self.head.is_body_unread
     }
 
     /// Reads the body, runs the handler and sends the answer. A request worker calls this.
@@ -99,7 +78,8 @@ impl Exchange {
 
     /// Reads the whole body, unless that is done. After an error the end of the request may not be reached.
     pub(super) fn read_body(&mut self) -> Result<(), Refusal> {
-        let (length, max) = (self.length, self.shared.config.max_body_bytes_on(&self.request.path));
+        let length = self.head.length.unwrap_or_default();
+        let max = self.shared.config.max_body_bytes_on(&self.head.request.path);
         let Some(raw) = self.raw.as_mut().filter(|_| length > 0) else { return Ok(()) };
         if length > HARMLESS_BYTES {
             return Err(Refusal::BodyTooLarge);
@@ -107,16 +87,16 @@ impl Exchange {
         let is_kept = length <= max as u64;
         let until = Instant::now() + self.shared.config.body_timeout;
         let body = read_whole(&mut raw.as_reader().take(length), length, is_kept, until);
-        self.is_body_unread = body.is_err();
+        self.head.is_body_unread = body.is_err();
         if !is_kept {
             return Err(Refusal::BodyTooLarge);
         }
-        (self.request.body, self.length) = (body?, 0);
+        (self.head.request.body, self.head.length) = (body?, Some(0));
         Ok(())
     }
 
     fn handle(mut self) {
-        let (shared, request) = (Arc::clone(&self.shared), std::mem::take(&mut self.request));
+        let (shared, request) = (Arc::clone(&self.shared), std::mem::take(&mut self.head.request));
         self.reply(move || shared.handler.handle(request), Lane::Worker);
     }
 
@@ -153,10 +133,10 @@ impl Exchange {
     }
 
     fn stream(mut self, writer: Writer, head: &Response, body: StreamBody) {
-        self.options.close = true;
-        let mut sink = Sink { writer, is_chunked: !self.options.is_http_1_0, has_failed: false };
-        let mut is_complete = sink.send(&render::stream_head(head, self.options)).is_ok();
-        if is_complete && !self.options.is_head {
+        self.head.options.close = true;
+        let mut sink = Sink { writer, is_chunked: !self.head.options.is_http_1_0, has_failed: false };
+        let mut is_complete = sink.send(&render::stream_head(head, self.head.options)).is_ok();
+        if is_complete && !self.head.options.is_head {
             let end = catch_unwind(AssertUnwindSafe(|| body(&mut sink)));
             if let Err(panic) = &end {
                 log::error!("a stream broke: {}", message_of(panic.as_ref()));
@@ -176,7 +156,7 @@ impl Exchange {
             let _ = self.read_body();
         }
         // Who sends a malformed head may mean another end of the request.
-        self.options.close |= !matches!(refusal, Refusal::Overloaded { .. } | Refusal::Internal(_));
+        self.head.options.close |= !matches!(refusal, Refusal::Overloaded { .. } | Refusal::Internal(_));
         let response = self.render_refusal(refusal, self.parts().as_ref());
         self.answer(&response);
     }
@@ -206,10 +186,10 @@ impl Exchange {
     /// body is too large to be dropped.
     fn take_writer(&mut self) -> Option<Writer> {
         let raw = self.raw.take()?;
-        if !self.is_body_unread {
+        if !self.head.is_body_unread {
             return into_writer(raw);
         }
-        self.options.close = true;
+        self.head.options.close = true;
         self.shared.severed.add(self.peer, ANY_TIME);
         let writer = into_writer(raw);
         // The sender may pause before it sends more of a body that was not dropped to its end.
@@ -218,8 +198,8 @@ impl Exchange {
     }
 
     fn send(mut self, writer: Writer, response: &Response) {
-        self.options.close |= self.shared.is_draining() || self.is_late();
-        let options = self.options;
+        self.head.options.close |= self.shared.is_draining() || self.is_late();
+        let options = self.head.options;
         let rendered = catch_unwind(AssertUnwindSafe(|| render::response(response, options)));
         let (first, rest) = rendered.unwrap_or_else(|_| render::response(&Response::empty(500), options));
         // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless

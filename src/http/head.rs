@@ -6,23 +6,22 @@
 //! here. Tests: `hostile_clients_get_their_answers`, `damaged_requests_are_parsed_as_the_model_parses_them`.
 
 use super::config::{MAX_HEAD_BYTES, MAX_HEADERS};
+use super::encoding::accepts_gzip;
 use super::forwarded::{Network, client_address};
 use super::handler::Refusal;
-use super::request::Request;
+use super::render::RenderOptions;
+use super::request::{Request, is_header_value, is_token};
 use super::target::{self, is_authority};
 
 /// The head of a request, and what follows from it.
 pub(super) struct Head {
     /// The request without its body. If it is refused, these are its valid parts.
     pub(super) request: Request,
-    /// The announced length of the body, or why there is none. Then the end of the request is not known either.
-    pub(super) length: Result<u64, Refusal>,
-    /// The first violation of another kind.
-    pub(super) violation: Option<Refusal>,
-    /// Whether the request uses HTTP/1.0. Its answer must not be chunked.
-    pub(super) is_http_1_0: bool,
-    /// Whether the client or tiny_http closes the connection after the answer.
-    pub(super) closes: bool,
+    /// The announced length of the body, which is 0 once it was read, or none if the end of the request is not known.
+    pub(super) length: Option<u64>,
+    /// The first violation, for which the request is refused.
+    pub(super) refusal: Option<Refusal>,
+    pub(super) options: RenderOptions,
     /// Whether reading the body may take time: tiny_http reads only a small one together with the head.
     pub(super) is_body_unread: bool,
 }
@@ -51,11 +50,21 @@ impl Head {
         let is_body_unread =
             length.as_ref().map_or(true, |length| *length > INLINE_BODY_BYTES || *length > 0 && comes_later);
         let violation = check(&mut request, raw.url(), version).err();
+        let (length, refusal) = match length {
+            Ok(length) => (Some(length), violation),
+            Err(refusal) => (None, Some(refusal)),
+        };
+        let options = RenderOptions {
+            is_head: request.method == "HEAD",
+            close: closes,
+            is_http_1_0,
+            accepts_gzip: accepts_gzip(request.header_values("accept-encoding")),
+        };
         if let Some(peer) = raw.remote_addr() {
             request.client =
                 Some(client_address(peer.ip(), request.header_values("x-forwarded-for"), trusted));
         }
-        Self { request, length, violation, is_http_1_0, closes, is_body_unread }
+        Self { request, length, refusal, options, is_body_unread }
     }
 }
 
@@ -94,17 +103,6 @@ fn check(request: &mut Request, target: &str, version: (u8, u8)) -> Result<(), R
         return Err(Refusal::HeadTooLarge);
     }
     headers.and(host)
-}
-
-/// Returns whether a text is a token (RFC 9110, section 5.6.2).
-pub(super) fn is_token(text: &str) -> bool {
-    let is_token_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !text.is_empty() && text.bytes().all(is_token_byte)
-}
-
-/// Returns whether a text can be the value of a header: visible ASCII, spaces and tabs.
-pub(super) fn is_header_value(value: &str) -> bool {
-    value.bytes().all(|byte| byte == b'\t' || byte == b' ' || byte.is_ascii_graphic())
 }
 
 fn check_header(name: &str, value: &str) -> Result<(), Refusal> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::encoding::Encoding;
-use super::head::{is_header_value, is_token};
+use super::request::{is_header_value, is_token};
 use super::response::Response;
 
 /// Properties of a request and its connection that change how its answer is rendered.

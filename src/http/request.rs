@@ -59,3 +59,14 @@ impl Request {
         url::form_urlencoded::parse(self.query.as_bytes()).into_owned().collect()
     }
 }
+
+/// Returns whether a text is a token (RFC 9110, section 5.6.2).
+pub(super) fn is_token(text: &str) -> bool {
+    let is_token_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_token_byte)
+}
+
+/// Returns whether a text can be the value of a header: visible ASCII, spaces and tabs.
+pub(super) fn is_header_value(value: &str) -> bool {
+    value.bytes().all(|byte| byte == b'\t' || byte == b' ' || byte.is_ascii_graphic())
+}

@@ -156,7 +156,7 @@ impl Feeds {
 
     /// Returns whether the feed is in memory, so that a check needs no request for it.
     pub(crate) fn has(&self, request: &Request) -> bool {
-        self.0.contains_key(&key(request))
+        self.0.get(&key(request)).is_some()
     }
 
     /// Returns the feed: the one in memory, the one that another check is fetching, or the result of `fetch`, which is

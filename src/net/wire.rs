@@ -3,7 +3,7 @@
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use url::{Host, Url};
 
@@ -21,21 +21,14 @@ pub(super) struct Wire(Arc<Parts>);
 
 struct Parts {
     resolver: Resolver,
-    allow_private_targets: bool,
-    connect_timeout: Duration,
-    proxy: Option<OutboundProxy>,
     tls: Tls,
+    config: NetConfig,
 }
 
 impl Wire {
     pub(super) fn new(config: &NetConfig) -> Self {
-        Self(Arc::new(Parts {
-            resolver: Resolver::new(),
-            allow_private_targets: config.allow_private_targets,
-            connect_timeout: config.connect_timeout,
-            proxy: config.outbound_proxy.clone(),
-            tls: Tls::new(config.authorities.as_deref().unwrap_or_default()),
-        }))
+        let tls = Tls::new(config.authorities.as_deref().unwrap_or_default());
+        Self(Arc::new(Parts { resolver: Resolver::new(), tls, config: config.clone() }))
     }
 
     pub(super) fn tls(&self) -> &Tls {
@@ -44,7 +37,7 @@ impl Wire {
 
     /// Returns the deadline for TCP, the outbound proxy and TLS together, of a connection that begins now.
     pub(super) fn connect_deadline(&self) -> Instant {
-        Instant::now() + self.0.connect_timeout
+        Instant::now() + self.0.config.connect_timeout
     }
 
     /// Removes expired names from the resolver's cache.
@@ -64,7 +57,7 @@ impl Wire {
     /// Returns where a connection to `host` leads. If the proxy resolves names, a name has no addresses here, and the guard
     /// checks its form.
     pub(super) fn target(&self, host: &Host, port: u16, deadline: Instant) -> Result<Target, ProbeError> {
-        let Parts { allow_private_targets, proxy, .. } = &*self.0;
+        let NetConfig { allow_private_targets, outbound_proxy: proxy, .. } = &self.0.config;
         let of_proxy = match proxy {
             Some(proxy) => self.resolve(&proxy.host, proxy.port, deadline)?,
             None => Vec::new(),
@@ -103,7 +96,7 @@ impl Wire {
         let deadline = deadline.min(self.connect_deadline());
         let stream = dial(target.dialled(), deadline)?;
         let mut timed = Timed { stream: &stream, deadline };
-        let asked = match &self.0.proxy {
+        let asked = match &self.0.config.outbound_proxy {
             None => Ok(()),
             Some(OutboundProxy { kind: ProxyKind::Http, credentials, .. }) => {
                 open_tunnel(&mut timed, target, credentials.as_ref())

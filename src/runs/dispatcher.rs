@@ -216,7 +216,7 @@ impl Runs {
     /// # Errors
     /// Returns an error if the store fails.
     pub(super) fn end_waiting(&self, run: RunId) -> Result<(), StorageError> {
-        let catalog = self.catalog.get();
+        let catalog = self.catalog();
         for from in self.take_over(&[], false, Some(run), 1)? {
             self.note_taken();
             let run = LiveRun::resume(from, Arc::default());

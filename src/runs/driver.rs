@@ -73,7 +73,7 @@ fn query_of(runs: &Runs, run: &LiveRun) -> Result<Query, Failure> {
     // The query was valid for the version of this program that accepted it.
     let query = Query::parse(run.opening().search_type, &run.opening().query)
         .map_err(|_| ("internal_error", "this version of the program cannot resume the search"))?;
-    match runs.suppression.get().holds(&query) {
+    match runs.suppressed().holds(&query) {
         true => Err(("suppressed", "the query is suppressed now")),
         false => Ok(query),
     }
@@ -82,7 +82,7 @@ fn query_of(runs: &Runs, run: &LiveRun) -> Result<Query, Failure> {
 fn drive_to_its_end(runs: &Arc<Runs>, run: &Arc<LiveRun>) -> Result<(), Failure> {
     let query = Arc::new(query_of(runs, run)?);
     let mut driver = Driver::new(runs, run, Arc::clone(&query));
-    let (catalog, reports) = (runs.catalog.get(), run.reports());
+    let (catalog, reports) = (runs.catalog(), run.reports());
     let done: HashSet<&str> = reports.iter().map(|report| report.module.as_str()).collect();
     let mut round = Vec::new();
     for id in run.modules().iter().filter(|id| !done.contains(id.as_str())) {
@@ -217,7 +217,7 @@ impl<'a> Driver<'a> {
         run.set_driver(Box::new(move |elsewhere| drop(stop.send(Message::Stopped { elsewhere }))));
         let (opening, (_, results, _)) = (run.opening(), run.snapshot());
         // A module that the catalogue no longer has counts as a site.
-        let (catalog, mut done) = (runs.catalog.get(), run.reports());
+        let (catalog, mut done) = (runs.catalog(), run.reports());
         done.retain(|report| catalog.get(&report.module).is_none_or(|module| !module.reads_only_feeds()));
         let has_conclusion = done.iter().any(|report| report.status.is_conclusive());
         let mut known = HashMap::with_capacity(results.len());

@@ -18,7 +18,6 @@ use super::suppression::Suppressed;
 use super::waiting::Changes;
 use crate::base::cache::{Bounds, Cache};
 use crate::base::clock::Clock;
-use crate::base::current::Current;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
@@ -120,9 +119,9 @@ pub struct Runs {
     pub(super) store: Arc<Store>,
     pub(super) checker: Arc<Checker>,
     /// The catalogue of new runs and look-ups. A run keeps the modules with which it began on this process.
-    pub(super) catalog: Current<Catalog>,
+    pub(super) catalog: RwLock<Arc<Catalog>>,
     /// The identifiers that are never searched.
-    pub(super) suppression: Current<Suppressed>,
+    pub(super) suppression: RwLock<Arc<Suppressed>>,
     pub(super) clock: Arc<dyn Clock>,
     /// The identity of this process.
     pub(super) instance: InstanceId,
@@ -177,8 +176,8 @@ impl Runs {
             figures: Figures::default(),
             store,
             checker,
-            catalog: Current::new(catalog),
-            suppression: Current::<Suppressed>::default(),
+            catalog: RwLock::new(catalog),
+            suppression: RwLock::default(),
             clock,
             instance: InstanceId(Uuid::new_v4()),
             config,

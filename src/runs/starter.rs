@@ -161,24 +161,29 @@ impl Runs {
     /// Replaces the list of identifiers that are never searched, and removes all shared answers. Runs that are being
     /// driven are not stopped.
     pub fn suppress(&self, list: Suppressed) {
-        self.suppression.set(Arc::new(list));
+        *self.suppression.write() = Arc::new(list);
         self.scheduler.answers().clear();
     }
 
     /// Returns whether a query is suppressed.
     pub fn is_suppressed(&self, query: &Query) -> bool {
-        self.suppression.get().holds(query)
+        self.suppressed().holds(query)
+    }
+
+    /// Returns the identifiers that are never searched.
+    pub(super) fn suppressed(&self) -> Arc<Suppressed> {
+        Arc::clone(&self.suppression.read())
     }
 
     /// Returns the catalogue that searches choose from now.
     pub fn catalog(&self) -> Arc<Catalog> {
-        self.catalog.get()
+        Arc::clone(&self.catalog.read())
     }
 
     /// Replaces the catalogue for new searches. Removes all shared answers and verdicts of control checks, since a changed
     /// entry may give others. Runs that are being driven keep their modules.
     pub fn use_catalog(&self, catalog: Arc<Catalog>) {
-        self.catalog.set(catalog);
+        *self.catalog.write() = catalog;
         self.scheduler.answers().clear();
         self.checker.forget_verdicts();
     }

@@ -66,8 +66,8 @@ pub fn pending_migrations(url: &DatabaseUrl) -> Result<Vec<&'static str>, OpenEr
     Ok(missing.iter().map(|migration| migration.name).collect())
 }
 
-/// Copies an SQLite database into a new file and checks the copy, while a server may run. The file appears complete or
-/// not at all.
+/// Copies an SQLite database into a new file and checks the copy, while a server may run. The file has its whole content, or
+/// is empty for a moment.
 ///
 /// # Errors
 /// Returns a [`BackupError`], whose text says what to do.

@@ -105,7 +105,7 @@ pub(super) fn migrate(
     Ok(())
 }
 
-/// Returns the steps that a database lacks, oldest first.
+/// Returns the steps that a database lacks, oldest first. A new database has no version.
 ///
 /// # Errors
 /// Returns the same errors as [`migrate`].
@@ -113,24 +113,15 @@ pub(super) fn missing(
     tx: &mut Tx,
     opened: impl Fn(StorageError) -> OpenError,
 ) -> Result<&'static [Migration], OpenError> {
-    pending(version(tx).map_err(opened)?)
-}
-
-/// Returns the version of the schema, or `None` if the database is new.
-fn version(tx: &mut Tx) -> Result<Option<i64>> {
     let has_version = match tx {
         Tx::Sqlite(_) => HAS_VERSION,
         Tx::Postgres(_) => HAS_VERSION_POSTGRES,
     };
-    if !tx.has(has_version, values![])? {
-        return Ok(None);
+    if !tx.has(has_version, values![]).map_err(&opened)? {
+        return Ok(MIGRATIONS);
     }
-    Ok(tx.first("SELECT max(version) FROM schema_version", values![])?.flatten())
-}
-
-/// Returns the steps that a database of that version lacks. A new database has no version.
-fn pending(found: Option<i64>) -> Result<&'static [Migration], OpenError> {
-    let Some(found) = found else { return Ok(MIGRATIONS) };
+    let found = tx.first::<Option<i64>>("SELECT max(version) FROM schema_version", values![]);
+    let Some(found) = found.map_err(opened)?.flatten() else { return Ok(MIGRATIONS) };
     let (oldest, newest) = (MIGRATIONS[0].version, MIGRATIONS[MIGRATIONS.len() - 1].version);
     if found < oldest {
         return Err(OpenError::OlderSchema { found, oldest });

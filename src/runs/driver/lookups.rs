@@ -19,7 +19,7 @@ use crate::runs::service::Runs;
 
 /// Returns the planned look-ups that have not ended. Ends those that are no longer possible.
 pub(super) fn unfinished(runs: &Runs, lookups: &mut [Lookup]) -> Vec<Asked> {
-    let (catalog, suppressed) = (runs.catalog.get(), runs.suppression.get());
+    let (catalog, suppressed) = (runs.catalog(), runs.suppressed());
     let mut round = Vec::new();
     for (at, lookup) in lookups.iter_mut().enumerate().filter(|(_, lookup)| lookup.outcome.is_none()) {
         let query = Query::parse(SearchType::Username, &lookup.query).ok();
@@ -67,7 +67,7 @@ pub(super) fn start_children(runs: &Arc<Runs>, run: &LiveRun) {
 
 /// Stores what the results point to. Without it, they are read again by whoever continues the family.
 fn keep_links(runs: &Runs, run: &LiveRun) {
-    let (record, catalog) = (run.record(runs.clock.now()), runs.catalog.get());
+    let (record, catalog) = (run.record(runs.clock.now()), runs.catalog());
     let Some(findings) = record.findings() else { return };
     let links = RunLinks::of(&Subjects::of(&findings, catalog.profiles()));
     // The types have string keys and finite numbers only.

@@ -99,7 +99,7 @@ fn links(runs: &Arc<Runs>, ended: &[&RunSummary], root: RunId) -> Result<Vec<Run
             links.push(stored);
         } else {
             let record = read_run(&runs.store, (*run).clone(), runs.clock.now())?;
-            let catalog = runs.catalog.get();
+            let catalog = runs.catalog();
             let findings = record.findings();
             links.extend(findings.map(|run| RunLinks::of(&Subjects::of(&run, catalog.profiles()))));
         }

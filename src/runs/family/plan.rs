@@ -44,7 +44,7 @@ pub(in crate::runs) struct Rules<'a> {
 
 impl<'a> Rules<'a> {
     pub(in crate::runs) fn of(runs: &'a Runs, order: &FollowOrder, root_type: SearchType) -> Self {
-        let (catalog, suppressed) = (runs.catalog.get(), runs.suppression.get());
+        let (catalog, suppressed) = (runs.catalog(), runs.suppressed());
         let mut supported = SearchType::ALL.to_vec();
         supported.retain(|search_type| {
             let choice = order.choice_for(*search_type, root_type);

@@ -52,7 +52,7 @@ pub(super) fn connector(target: &PostgresTarget) -> Result<TlsConnector, OpenErr
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
-    Ok(TlsConnector(Arc::new(config)))
+    Ok(TlsConnector { config: Arc::new(config), name: String::new() })
 }
 
 fn roots(target: &PostgresTarget) -> Result<RootCertStore, OpenError> {
@@ -131,12 +131,9 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Makes TLS connections to any server.
+/// Makes TLS connections, each to the server of that name.
 #[derive(Clone)]
-pub(super) struct TlsConnector(Arc<ClientConfig>);
-
-/// Makes a TLS connection to the named server.
-pub(super) struct ToServer {
+pub(super) struct TlsConnector {
     config: Arc<ClientConfig>,
     name: String,
 }
@@ -145,15 +142,15 @@ pub(super) struct Stream(client::TlsStream<Socket>);
 
 impl MakeTlsConnect<Socket> for TlsConnector {
     type Stream = Stream;
-    type TlsConnect = ToServer;
+    type TlsConnect = Self;
     type Error = Infallible;
 
-    fn make_tls_connect(&mut self, name: &str) -> Result<ToServer, Infallible> {
-        Ok(ToServer { config: Arc::clone(&self.0), name: name.to_owned() })
+    fn make_tls_connect(&mut self, name: &str) -> Result<Self, Infallible> {
+        Ok(Self { config: Arc::clone(&self.config), name: name.to_owned() })
     }
 }
 
-impl TlsConnect<Socket> for ToServer {
+impl TlsConnect<Socket> for TlsConnector {
     type Stream = Stream;
     type Error = io::Error;
     type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;

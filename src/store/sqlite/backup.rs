@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use super::connection::connect;
 use super::file::open;
-use crate::base::files::rename_new;
 use crate::base::storage::StorageError;
 use crate::store::error::BackupError;
 use crate::store::tx::Tx;
@@ -46,7 +45,9 @@ fn fill(source: &mut Tx, new: &Path) -> Result<(), BackupError> {
 /// Syncs the copy to the disk, then gives it its final name. Fails if a file of that name exists.
 fn persist(new: &Path, copy: &Path) -> io::Result<()> {
     File::open(new)?.sync_all()?;
-    rename_new(new, copy)?;
+    // An empty file takes the name for a moment, so that nobody else does. Not every file system has hard links.
+    File::create_new(copy)?;
+    fs::rename(new, copy).inspect_err(|_| drop(fs::remove_file(copy)))?;
     if let Some(folder) = copy.parent() {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         File::open(folder)?.sync_all()?;
