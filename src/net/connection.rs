@@ -31,7 +31,7 @@ const INPUT_BYTES: usize = 36 * 1024;
 /// The size of the output buffer. It suffices for the longest line that is sent, which holds a URL or cookies.
 const OUTPUT_BYTES: usize = 16 * 1024;
 /// The maximum number of idle connections. A control check, or a redirect, usually follows at once.
-const MAX_IDLE: usize = 64;
+const MAX_IDLE: usize = 32;
 /// The maximum number of idle connections to one host.
 const MAX_IDLE_PER_HOST: usize = 2;
 /// The time after which an idle connection is not used again. Many servers close theirs after five seconds.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 use serde::Deserialize;
 
@@ -133,7 +133,9 @@ pub(super) static LIST: LazyLock<List> = LazyLock::new(|| {
     let words: BTreeSet<&str> =
         patterns.iter().flat_map(Pattern::words).map(String::as_str).chain([TITLE]).collect();
     let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
-    let automaton = AhoCorasick::builder().ascii_case_insensitive(true).build(&words);
+    // Every page is searched, and a DFA takes half the time of the NFA that would be chosen for so many words.
+    let kind = Some(AhoCorasickKind::DFA);
+    let automaton = AhoCorasick::builder().ascii_case_insensitive(true).kind(kind).build(&words);
     List { addresses, automaton: automaton.expect("the words are few and short"), words, patterns }
 });
 
