@@ -31,7 +31,7 @@ use crate::base::ids::AccountId;
 use crate::base::threads;
 use crate::modules::outcome::{Outcome, Pause, Report};
 use crate::modules::reason::Reason;
-use crate::modules::terms::Denial;
+use crate::modules::terms::{Denial, ModuleTrial};
 use host::{AdaptiveLimit, TaskId};
 pub use host::{Feedback, GroupId};
 use state::{BROWSERS, GroupState, Part, State, Waiting};
@@ -187,8 +187,11 @@ impl Scheduler {
             }
         }
         let module = task.module.clone().filter(|_| skips);
-        let denial = module.as_ref().and_then(|module| self.health.module_denial(module));
-        let hosts = match denial.map_or_else(|| self.choose_source(state, task, skips, now), Err) {
+        let hosts = match module.as_ref().and_then(|module| self.health.module_denial(module)) {
+            Some(denial) => Err(denial),
+            None => self.choose_source(state, task, skips, now),
+        };
+        let hosts = match hosts {
             Ok(hosts) => hosts,
             Err(denial) => return Some(Err(Box::new(denied_report(denial)))),
         };
@@ -210,7 +213,6 @@ impl Scheduler {
             }
             return None;
         }
-        let (kind, question) = (task.kind, task.question.clone());
         let paced = task.module.as_ref().map(|module| (Arc::clone(module.id()), task.pace));
         if let Some((module, pace)) = &paced
             && let Err(at) = state.reserve(module, *pace, now, now)
@@ -218,34 +220,49 @@ impl Scheduler {
             state.delayed.insert((at, id));
             return None;
         }
-        let module_trial = match module.map_or(Ok(None), |module| self.health.module_access(&module)) {
-            Ok(trial) => trial,
+        match module.map_or(Ok(None), |module| self.health.module_access(&module)) {
+            Ok(trial) => Some(Ok(Box::new(self.grant(state, id, part, hosts, trial, now)?))),
             // The quarantine has begun since.
-            Err(denial) => return Some(Err(Box::new(denied_report(denial)))),
-        };
+            Err(denial) => Some(Err(Box::new(denied_report(denial)))),
+        }
+    }
+
+    /// Starts a check at its hosts.
+    fn grant(
+        self: &Arc<Self>,
+        state: &mut State,
+        id: TaskId,
+        part: Option<Part>,
+        hosts: Vec<String>,
+        module_trial: Option<ModuleTrial>,
+        now: Instant,
+    ) -> Option<Permit> {
         for name in &hosts {
             state.host(name, now).busy += 1;
         }
-        if let Some(question) = &question {
+        let Waiting { task, group: group_id, .. } = state.tasks.get(&id)?;
+        let group = state.groups.get_mut(group_id)?;
+        let is_tried = |host: &&String| group.skips_failing && self.health.circuits.of(host).is_some();
+        let trials = hosts.iter().filter(is_tried).cloned().collect();
+        let usual = if task.kind == Kind::Picture { Part::Pictures } else { Part::Front };
+        group.running.insert(id, part.unwrap_or(usual));
+        if let Some(question) = &task.question {
             state.asking.entry(question.clone()).or_default();
         }
-        let usual = if kind == Kind::Picture { Part::Pictures } else { Part::Front };
-        state.groups.get_mut(&run)?.running.insert(id, part.unwrap_or(usual));
-        let is_tried = |host: &&String| skips && self.health.circuits.of(host).is_some();
-        Some(Ok(Box::new(Permit {
+        Some(Permit {
             scheduler: Arc::clone(self),
-            group: run,
+            group: *group_id,
             task: id,
-            trials: hosts.iter().filter(is_tried).cloned().collect(),
             hosts,
-            question,
-            skips_failing: skips,
+            question: task.question.clone(),
+            skips_failing: group.skips_failing,
+            trials,
             tried: Mutex::default(),
             module_trial,
-            paced,
+            paced: task.module.as_ref().map(|module| (Arc::clone(module.id()), task.pace)),
             began: now,
             feedback: Feedback::Neutral,
-        })))
+        })
     }
 
     /// Returns the hosts of the first source without a host that must not be contacted now.
