@@ -34,11 +34,10 @@ use super::service::Runs;
 use crate::model::drive::{Delta, Write};
 use crate::model::entity::EntityKey;
 use crate::model::run::ModuleReport;
-use crate::modules::module::Module;
-use crate::modules::outcome::Report;
+use crate::modules::outcome::{Outcome, Report};
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-use findings::came_to_nothing;
+use lookups::Asked;
 
 /// The maximum number of times that a run may be taken over. A run that crashes each process that drives it, for
 /// instance by its use of memory, would otherwise move from instance to instance until its configured deadline.
@@ -142,22 +141,6 @@ impl TimeLimit {
         };
         let at = run.driven_until(time);
         Self { at, abandon_at: at + grace, reason }
-    }
-}
-
-/// A module that is asked, and has not ended.
-struct Asked {
-    module: Arc<Module>,
-    query: Arc<Query>,
-    /// The index of the look-up, or `None` for a module of the run's own search.
-    lookup: Option<usize>,
-    /// When its check has begun, and the host with an open circuit that it tries.
-    begun: Option<(Instant, Option<String>)>,
-}
-
-impl Asked {
-    fn new(module: Arc<Module>, query: Arc<Query>, lookup: Option<usize>) -> Self {
-        Self { module, query, lookup, begun: None }
     }
 }
 
@@ -401,4 +384,9 @@ impl<'a> Driver<'a> {
         };
         ending::store(self.runs, self.run, self.unsaved, failure);
     }
+}
+
+/// Returns whether a check had no conclusion because of its site, or of this machine.
+fn came_to_nothing(outcome: Outcome, reason: Option<Reason>) -> bool {
+    outcome.is_failure() || reason.is_some_and(Reason::is_local_fault)
 }

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::{Asked, Driver};
+use super::{Asked, Driver, came_to_nothing};
 use crate::model::drive::Delta;
 use crate::model::entity::{EntityKey, merge};
 use crate::model::run::{ModuleReport, ResultRecord};
 use crate::modules::module::Module;
-use crate::modules::outcome::{Finding, Outcome, Report};
+use crate::modules::outcome::{Finding, Report};
 use crate::modules::reason::Reason;
 use crate::runs::leads::{FOUND_BY, FoundBy};
 use crate::runs::pictures::avatar::{AVATAR, Avatar};
@@ -102,9 +102,4 @@ impl Driver<'_> {
             }
         }
     }
-}
-
-/// Returns whether a check had no conclusion because of its site, or of this machine.
-pub(super) fn came_to_nothing(outcome: Outcome, reason: Option<Reason>) -> bool {
-    outcome.is_failure() || reason.is_some_and(Reason::is_local_fault)
 }

@@ -2,12 +2,13 @@
 //! before it begins, so that a run that is resumed asks for no further accounts.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use jiff::Timestamp;
 use log::log;
 
-use super::Asked;
 use crate::model::follow::Lookup;
+use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
 use crate::modules::reason::Reason;
@@ -16,6 +17,22 @@ use crate::runs::family::plan::{Rules, next_lookups};
 use crate::runs::leads::links::{RunLinks, Subjects};
 use crate::runs::live::LiveRun;
 use crate::runs::service::Runs;
+
+/// A module that is asked, and has not ended.
+pub(super) struct Asked {
+    pub(super) module: Arc<Module>,
+    pub(super) query: Arc<Query>,
+    /// The index of the look-up, or `None` for a module of the run's own search.
+    pub(super) lookup: Option<usize>,
+    /// When its check has begun, and the host with an open circuit that it tries.
+    pub(super) begun: Option<(Instant, Option<String>)>,
+}
+
+impl Asked {
+    pub(super) fn new(module: Arc<Module>, query: Arc<Query>, lookup: Option<usize>) -> Self {
+        Self { module, query, lookup, begun: None }
+    }
+}
 
 /// Returns the planned look-ups that have not ended. Ends those that are no longer possible.
 pub(super) fn unfinished(runs: &Runs, lookups: &mut [Lookup]) -> Vec<Asked> {
