@@ -56,7 +56,7 @@ pub struct RateLimitState {
 }
 
 impl RateLimitState {
-    /// Returns the refusal of a request after the last one that is allowed.
+    /// Returns the refusal of a request beyond the limit.
     fn used_up(&self) -> Refusal {
         let policy = self.policy.as_str();
         let message = format!("more than {} {policy} requests in a minute", self.limit);
@@ -127,7 +127,7 @@ impl RateLimiter {
         rate.next_due(due, now).is_none().then(|| self.state(policy, rate.counted(false, due, now)))
     }
 
-    /// Counts a request. Returns the state, and whether the request is allowed.
+    /// Counts a request. Returns the state, and whether the request is within the limit.
     fn count_one(&self, account: AccountId, policy: Policy) -> Result<(RateLimitState, bool), StorageError> {
         let (key, now, rate) = ((account, policy), self.now(), self.rate(policy));
         let counted = match policy {

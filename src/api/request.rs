@@ -1,5 +1,5 @@
 //! Reads bodies and query parameters into types that derive `Deserialize`. An error names the member by its path and says
-//! what is allowed. It does not repeat what the caller sent.
+//! what was expected. It does not repeat what the caller sent.
 
 use std::str::FromStr;
 

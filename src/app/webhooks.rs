@@ -87,7 +87,7 @@ fn read_key(path: &Path, store: &Store) -> Result<Arc<SealingKey>, Failure> {
     File::open(path)
         .and_then(|file| file.take(KEY_FILE_BYTES).read_to_end(&mut bytes))
         .map_err(|error| Failure::usage(error).at(place()))?;
-    // If the file has raw bytes, the refusal says what is allowed.
+    // If the file has raw bytes, the refusal says what was expected.
     let text = Secret::new(String::from_utf8(bytes).unwrap_or_default());
     let key = SealingKey::parse(text.expose()).map_err(|allowed| Failure::usage(allowed).at(place()))?;
     check_key(&key, path, store)?;

@@ -13,7 +13,7 @@ pub type Authorities = Arc<[CertificateDer<'static>]>;
 /// Reads the certificates of a PEM file, at least one. Each of them can be a certificate authority.
 ///
 /// # Errors
-/// Returns the cause and what is allowed.
+/// Returns the cause and what was expected.
 pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     const ALLOWED: &str = "expected a PEM file with one or more certificates";
     let pem = std::fs::read(path).map_err(|error| format!("cannot read the file ({error}); {ALLOWED}"))?;

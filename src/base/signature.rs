@@ -19,7 +19,7 @@ impl PublicKey {
     /// Parses the Base64 of a key.
     ///
     /// # Errors
-    /// Returns what is allowed.
+    /// Returns what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let bytes = BASE64.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
         bytes.map(Self).ok_or_else(|| {
@@ -48,7 +48,7 @@ impl SigningKey {
     /// Reads the PEM of a key.
     ///
     /// # Errors
-    /// Returns what is allowed. The message contains nothing of the text.
+    /// Returns what was expected. The message contains nothing of the text.
     pub fn from_pem(pem: &str) -> Result<Self, String> {
         let key = PrivatePkcs8KeyDer::from_pem_slice(pem.as_bytes()).ok();
         let key = key.and_then(|der| Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.secret_pkcs8_der()).ok());

@@ -13,7 +13,7 @@ use crate::base::address::without_credentials;
 /// The most characters of a refused value that a message repeats.
 const SHOWN_CHARS: usize = 80;
 
-/// A value parser around a function whose error says what is allowed.
+/// A value parser around a function whose error says what was expected.
 #[derive(Clone)]
 pub(crate) struct Checked<F, T> {
     parse: F,

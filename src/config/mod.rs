@@ -1,7 +1,7 @@
 //! The configuration: flags and `SIGHTLINE_*` environment variables, typed and checked.
 //!
 //! Each option has a flag, a variable and a documented default. A flag overrules its variable. An empty
-//! variable counts as not set. The message for a bad value names the option and what is allowed, and repeats
+//! variable counts as not set. The message for a bad value names the option and what was expected, and repeats
 //! the value unless it is a secret. The structs are plain data: [`crate::app`] builds the parts from them.
 //!
 //! | file | holds |

@@ -1,4 +1,4 @@
-//! Parsers for kinds of values. Their errors say what is allowed.
+//! Parsers for kinds of values. Their errors say what was expected.
 
 use std::fmt::Display;
 use std::io::Read as _;

@@ -49,7 +49,7 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The request is malformed, or a value in it is not allowed: `field` names it, `allowed` says what is allowed. The same
+    /// The request is malformed, or a value in it is wrong: `field` names it, `allowed` says what was expected. The same
     /// code stands for a body that does not arrive in time (408) or comes in chunks (411), for an address longer than 8 KiB
     /// (414), and for more than 100 headers or 32 KiB of them (431).
     InvalidRequest = "invalid_request": 400 408 411 414 431;
@@ -131,7 +131,7 @@ impl Deref for Refusal {
 impl std::error::Error for Refusal {}
 
 impl Display for Refusal {
-    /// Writes the line of a command: the cause of a failure, or the mistake and what is allowed.
+    /// Writes the line of a command: the cause of a failure, or the mistake and what was expected.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.cause, self.allowed()) {
             (Some(cause), _) => f.write_str(cause),
@@ -173,7 +173,7 @@ impl Refusal {
         self.facts.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns what is allowed as text, or an empty one.
+    /// Returns what was expected as text, or an empty one.
     pub fn allowed(&self) -> String {
         match self.facts.get("allowed") {
             Some(Value::Array(values)) => {
@@ -195,7 +195,7 @@ impl Refusal {
         self
     }
 
-    /// Returns 400: a field is missing or invalid. Names the field, the mistake and what is allowed.
+    /// Returns 400: a field is missing or invalid. Names the field, the mistake and what was expected.
     pub fn invalid_request(field: &str, message: impl Into<String>, allowed: impl Into<Value>) -> Self {
         Self::new(Code::InvalidRequest, message).with("field", field).with("allowed", allowed)
     }

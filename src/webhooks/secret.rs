@@ -48,7 +48,7 @@ impl SealingKey {
     /// Reads the text of a key. White space around it is ignored.
     ///
     /// # Errors
-    /// Returns what is allowed. The message contains nothing of the text.
+    /// Returns what was expected. The message contains nothing of the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let bytes = BASE64.decode(text.trim()).ok().filter(|bytes| bytes.len() == SECRET_BYTES);
         let key = bytes.and_then(|bytes| UnboundKey::new(&AES_256_GCM, &bytes).ok());

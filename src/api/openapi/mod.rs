@@ -13,7 +13,7 @@
 //!    of an `Option` that is always sent says what null means, after a semicolon (`; null if …`). One that is left out has
 //!    `skip_serializing_if`, and its text begins with `Present only`. The schema follows from these words.
 //! 3. Name the headers that it reads and sends, with any type. `template.json` describes them.
-//! 4. A response is described by the text of its schema, unless it has one of its own. The statuses of its own errors are responses without a description. Added are 304 where `If-None-Match` is read, 415 for
+//! 4. A response is described by the text of its schema, unless the operation describes it. The statuses of errors are responses without a description. Added are 304 where `If-None-Match` is read, 415 for
 //!    a body, 422 for an `Idempotency-Key`, 404 for ids in the path, those of its access (401, 403, 429) and those of the
 //!    server (400, 408, 413, …). [`FAILURES`] describes all.
 

@@ -172,7 +172,7 @@ impl Place<'_> {
 const MAX_PATH_CHARS: usize = 200;
 const MAX_MESSAGE_CHARS: usize = 1000;
 
-/// Returns the text about a mistake in an entry: its place, such as `probes[0].url`, what is wrong and what is allowed. The
+/// Returns the text about a mistake in an entry: its place, such as `probes[0].url`, what is wrong and what was expected. The
 /// place is empty for the entry as a whole.
 pub(crate) fn mistake(path: &str, message: &str) -> String {
     let message = truncate(message, MAX_MESSAGE_CHARS);
