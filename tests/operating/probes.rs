@@ -2,7 +2,6 @@
 
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use socket2::{Domain, Socket, Type};
 
@@ -34,43 +33,44 @@ fn readiness_follows_the_database_and_liveness_does_not() {
     eventually("it is ready again", || get(admin, "/readyz").status == 200);
     assert_eq!(scrape(admin).get("sightline_store_away"), 0.0);
 
-    // All request workers wait for a paused database: the admin listener has its own threads.
     let paused = postgres.pause();
-    let is_over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        for _ in 0..16 {
-            // Some are refused before all workers are busy.
-            scope.spawn(|| {
-                for _ in (0..100).take_while(|_| !is_over.load(Ordering::Acquire)) {
-                    server.get("/v1/searches");
-                }
-            });
-        }
-        eventually("all workers are busy", || scrape(admin).get("sightline_http_workers_busy") == 16.0);
-        assert_eq!(get(admin, "/healthz").status, 200);
-        is_over.store(true, Ordering::Release);
-        drop(paused);
-    });
+    eventually("it is not ready", || get(admin, "/readyz").status == 503);
+    assert_eq!(get(admin, "/healthz").status, 200);
+    drop(paused);
+    eventually("it is ready again", || get(admin, "/readyz").status == 200);
 }
 
-/// A client that requests much and reads nothing.
-fn greedy(server: &Server) -> TcpStream {
+/// A client that sends these requests for paths at once and reads nothing.
+fn greedy(server: &Server, paths: &[&str]) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     // The buffers of the connection must be smaller than the whole answer.
     socket.set_recv_buffer_size(4096).unwrap();
     socket.connect(&server.address.into()).unwrap();
     let mut socket = TcpStream::from(socket);
     let request =
-        format!("GET /v1/modules HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", server.key);
-    socket.write_all(request.repeat(8).as_bytes()).unwrap();
+        |path| format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", server.key);
+    socket.write_all(paths.iter().map(request).collect::<String>().as_bytes()).unwrap();
     socket
+}
+
+#[test]
+fn the_admin_listener_answers_while_all_workers_are_busy() {
+    let server = Setup::new().all_modules().start();
+    let admin = admin_of(&server);
+    // The second answer of a connection waits on its worker until the first one is taken.
+    let clients: Vec<_> = (0..16).map(|_| greedy(&server, &["/v1/modules", "/v1/health"])).collect();
+    eventually("all workers are busy", || scrape(admin).get("sightline_http_workers_busy") == 16.0);
+    assert_eq!(get(admin, "/healthz").text(), "ok\n");
+    assert_eq!(get(admin, "/readyz").text(), "ready\n");
+    drop(clients);
+    eventually("all workers are free", || scrape(admin).get("sightline_http_workers_busy") == 0.0);
 }
 
 #[test]
 fn a_draining_server_is_alive_and_not_ready() {
     let mut server = Setup::new().all_modules().flag("--drain-timeout=50s").start();
     let admin = admin_of(&server);
-    let client = greedy(&server);
+    let client = greedy(&server, &["/v1/modules"; 8]);
     eventually("an answer is not taken", || scrape(admin).get("sightline_http_long_threads") >= 1.0);
     assert_eq!(get(admin, "/readyz").status, 200);
 
