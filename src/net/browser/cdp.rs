@@ -25,11 +25,10 @@ use crate::net::failure::is_timeout;
 const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 /// The time limit for commands that a working browser executes at once.
 const SHORT: Duration = Duration::from_secs(10);
-/// The body of a function that writes a page.
-const WRITE_PAGE: &str = "document.open(); document.write(arguments[0]); document.close();";
-/// The body of a function that replaces the pictures of a page, which are inside of it as `data:` addresses, by drawings
-/// of them: the browser loads no pictures.
-const DRAW_PICTURES: &str = "return Promise.all([...document.images].map(async (image) => {
+/// The body of a function that writes a page, and replaces its pictures, which are inside of it as `data:` addresses, by
+/// drawings of them: the browser loads no pictures.
+const WRITE_PAGE: &str = "document.open(); document.write(arguments[0]); document.close();
+return Promise.all([...document.images].map(async (image) => {
   const [head, text] = image.src.split(';base64,');
   if (!text) return;
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -41,6 +40,9 @@ const DRAW_PICTURES: &str = "return Promise.all([...document.images].map(async (
   drawing.getContext('2d').drawImage(picture, 0, 0);
   image.replaceWith(drawing);
 })).then(() => null)";
+
+/// The start of the error if a browser stops answering.
+pub(super) const LOST: &str = "the browser was lost";
 
 /// A failed command. The explanation of a browser is left out, because it may contain a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,16 +62,17 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// Returns a text that may be shown.
-    pub(super) fn kind(self) -> &'static str {
-        match self {
+    /// Returns the error of a request. `what` says what was lost or not done.
+    pub(super) fn error(self, what: &str) -> ProbeError {
+        let why = match self {
             Self::Gone => "it does not answer",
             Self::Late => "it does not answer in time",
             Self::Refused => "it refuses a command",
             Self::TooLarge => "its answer is too large",
             Self::Crashed => "the page crashed",
             Self::Closed => "the page closed itself",
-        }
+        };
+        ProbeError::Browser(format!("{what}: {why}"))
     }
 }
 
@@ -138,26 +141,22 @@ impl Page {
     pub(super) fn open(browser: &Arc<Browser>, proxy: &str, until: Instant) -> Result<Self, Fault> {
         let until = until.min(Instant::now() + SHORT);
         let mut page = Self::connect(browser, until)?;
-        let context = json!({
+        let with = json!({
             "disposeOnDetach": true,
             "proxyServer": format!("socks5://{proxy}"),
             // Requests to loopback addresses use the proxy, too.
             "proxyBypassList": "<-loopback>",
         });
-        let mut ask = |method: &str, with: Value, name: &str| {
-            page.ask(&Value::Null, method, &with, until).map(|answer| answer[name].clone())
-        };
-        let context = ask("Target.createBrowserContext", context, "browserContextId")?;
-        let deny = json!({"behavior": "deny", "browserContextId": context});
-        ask("Browser.setDownloadBehavior", deny, "")?;
-        let blank = json!({"url": "about:blank", "browserContextId": context});
-        let target = ask("Target.createTarget", blank, "targetId")?;
-        let session =
-            ask("Target.attachToTarget", json!({"targetId": &target, "flatten": true}), "sessionId")?;
-        (page.context, page.target, page.session) = (context, target, session);
+        page.context = page.ask("Target.createBrowserContext", &with, until)?["browserContextId"].clone();
+        let with = json!({"behavior": "deny", "browserContextId": page.context});
+        page.ask("Browser.setDownloadBehavior", &with, until)?;
+        let with = json!({"url": "about:blank", "browserContextId": page.context});
+        page.target = page.ask("Target.createTarget", &with, until)?["targetId"].clone();
+        let with = json!({"targetId": page.target, "flatten": true});
+        page.session = page.ask("Target.attachToTarget", &with, until)?["sessionId"].clone();
         // Dialogs are reported, since they stop the page until they are answered, and crashes.
-        page.ask_page("Page.enable", &json!({}), until)?;
-        page.ask_page("Inspector.enable", &json!({}), until)?;
+        page.ask("Page.enable", &json!({}), until)?;
+        page.ask("Inspector.enable", &json!({}), until)?;
         Ok(page)
     }
 
@@ -168,11 +167,8 @@ impl Page {
         let mut patterns = kinds.map(|kind| json!({"urlPattern": "*", "resourceType": kind})).to_vec();
         // Nothing else has the status if the answer is empty.
         patterns.push(json!({"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}));
-        let with = json!({"patterns": patterns, "handleAuthRequests": true});
-        self.ask_page("Fetch.enable", &with, until)?;
-        let session = self.session.clone();
-        self.navigation =
-            Navigation::Begun(self.send(&session, "Page.navigate", &json!({"url": url.as_str()}))?);
+        self.ask("Fetch.enable", &json!({"patterns": patterns, "handleAuthRequests": true}), until)?;
+        self.navigation = Navigation::Begun(self.send("Page.navigate", &json!({"url": url.as_str()}))?);
         Ok(())
     }
 
@@ -196,17 +192,11 @@ impl Page {
         }
     }
 
-    /// Calls a function in the page. `body` is its body. A promise that it returns is waited for with `is_async`.
-    pub(super) fn call(
-        &mut self,
-        body: &str,
-        arguments: &Value,
-        is_async: bool,
-        until: Instant,
-    ) -> Result<Value, Fault> {
+    /// Calls a function in the page. `body` is its body. A promise that it returns is waited for.
+    pub(super) fn call(&mut self, body: &str, arguments: &Value, until: Instant) -> Result<Value, Fault> {
         let expression = format!("(function () {{\n{body}\n}}).apply(null, {arguments})");
-        let with = json!({"expression": expression, "returnByValue": true, "awaitPromise": is_async});
-        let mut answer = self.ask_page("Runtime.evaluate", &with, until)?;
+        let with = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        let mut answer = self.ask("Runtime.evaluate", &with, until)?;
         match answer.get("exceptionDetails") {
             Some(_) => Err(Fault::Refused),
             None => Ok(answer.pointer_mut("/result/value").map(Value::take).unwrap_or_default()),
@@ -215,43 +205,37 @@ impl Page {
 
     /// Writes HTML into the empty page, and prints it as a PDF on A4 paper.
     pub(super) fn print(&mut self, html: &str, until: Instant) -> Result<Vec<u8>, Fault> {
-        self.call(WRITE_PAGE, &json!([html]), false, until)?;
-        self.call(DRAW_PICTURES, &json!([]), true, until)?;
+        self.call(WRITE_PAGE, &json!([html]), until)?;
         let paper = json!({"paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true});
-        let printed = self.ask_page("Page.printToPDF", &paper, until)?;
+        let printed = self.ask("Page.printToPDF", &paper, until)?;
         let decoded = printed["data"].as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
         decoded.ok_or(Fault::Refused)
     }
 
     /// Returns the URL that the browser shows, which may be one that could not be loaded.
     pub(super) fn url(&mut self, until: Instant) -> Option<Url> {
-        let history = self.ask_page("Page.getNavigationHistory", &json!({}), until).ok()?;
+        let history = self.ask("Page.getNavigationHistory", &json!({}), until).ok()?;
         let current = usize::try_from(history["currentIndex"].as_u64()?).ok()?;
         Url::parse(history["entries"][current]["url"].as_str()?).ok()
     }
 
     /// Closes the page, and deletes its data.
     pub(super) fn close(mut self, until: Instant) -> Result<(), Fault> {
-        let with = json!({"browserContextId": self.context});
         // Events of the page no longer matter.
         self.session = Value::Null;
-        self.ask(&Value::Null, "Target.disposeBrowserContext", &with, until).map(drop)
+        let with = json!({"browserContextId": self.context});
+        self.ask("Target.disposeBrowserContext", &with, until).map(drop)
     }
 
     /// Asks the browser for its version, which shows that it answers.
-    pub(super) fn version(&mut self) -> Result<(), Fault> {
-        self.ask(&Value::Null, "Browser.getVersion", &json!({}), Instant::now() + SHORT).map(drop)
-    }
-
-    fn ask_page(&mut self, method: &str, with: &Value, until: Instant) -> Result<Value, Fault> {
-        let session = self.session.clone();
-        self.ask(&session, method, with, until)
+    pub(super) fn version(&mut self, until: Instant) -> Result<(), Fault> {
+        self.ask("Browser.getVersion", &json!({}), until).map(drop)
     }
 
     /// Sends a command, and returns its result.
-    fn ask(&mut self, session: &Value, method: &str, with: &Value, until: Instant) -> Result<Value, Fault> {
+    fn ask(&mut self, method: &str, with: &Value, until: Instant) -> Result<Value, Fault> {
         self.socket.get_mut().deadline = until;
-        let id = self.send(session, method, with)?;
+        let id = self.send(method, with)?;
         loop {
             let mut message = self.receive(until)?;
             if message["id"] != id {
@@ -266,11 +250,12 @@ impl Page {
         }
     }
 
-    fn send(&mut self, session: &Value, method: &str, with: &Value) -> Result<u64, Fault> {
+    /// Sends a command to the browser or, by its method, to the page.
+    fn send(&mut self, method: &str, with: &Value) -> Result<u64, Fault> {
         self.last += 1;
         let mut command = json!({"id": self.last, "method": method, "params": with});
-        if !session.is_null() {
-            command["sessionId"] = session.clone();
+        if !method.starts_with("Target.") && !method.starts_with("Browser.") {
+            command["sessionId"] = self.session.clone();
         }
         self.socket.send(Message::text(command.to_string())).map_err(gone)?;
         Ok(self.last)
@@ -304,32 +289,30 @@ impl Page {
             let why = message["result"]["errorText"].as_str().or(message["error"]["message"].as_str());
             self.navigation = why.map_or(Navigation::Done, |why| Navigation::Failed(why.to_owned()));
         }
-        let (of, request) = (&message["sessionId"], &message["params"]["requestId"]);
-        if message["params"]["frameId"] == self.target
-            && let Some(status) = message["params"]["responseStatusCode"].as_u64()
+        let params = &message["params"];
+        if params["frameId"] == self.target
+            && let Some(status) = params["responseStatusCode"].as_u64()
         {
             self.status = status.try_into().ok();
         }
-        match message["method"].as_str() {
-            Some("Page.javascriptDialogOpening") => {
-                self.send(of, "Page.handleJavaScriptDialog", &json!({"accept": false})).map(drop)
-            }
-            Some("Fetch.requestPaused") if message["params"]["resourceType"] == "Document" => {
-                self.send(of, "Fetch.continueRequest", &json!({"requestId": request})).map(drop)
+        let request = &params["requestId"];
+        let (reply, with) = match message["method"].as_str() {
+            Some("Page.javascriptDialogOpening") => ("Page.handleJavaScriptDialog", json!({"accept": false})),
+            Some("Fetch.requestPaused") if params["resourceType"] == "Document" => {
+                ("Fetch.continueRequest", json!({"requestId": request}))
             }
             Some("Fetch.requestPaused") => {
-                let with = json!({"requestId": request, "errorReason": "BlockedByClient"});
-                self.send(of, "Fetch.failRequest", &with).map(drop)
+                ("Fetch.failRequest", json!({"requestId": request, "errorReason": "BlockedByClient"}))
             }
             Some("Fetch.authRequired") => {
-                let with = json!({"requestId": request, "authChallengeResponse": {"response": "CancelAuth"}});
-                self.send(of, "Fetch.continueWithAuth", &with).map(drop)
+                let cancel = json!({"response": "CancelAuth"});
+                ("Fetch.continueWithAuth", json!({"requestId": request, "authChallengeResponse": cancel}))
             }
-            _ if self.session.is_null() => Ok(()),
-            Some("Inspector.targetCrashed") => Err(Fault::Crashed),
-            Some("Target.detachedFromTarget") => Err(Fault::Closed),
-            _ => Ok(()),
-        }
+            Some("Inspector.targetCrashed") if !self.session.is_null() => return Err(Fault::Crashed),
+            Some("Target.detachedFromTarget") if !self.session.is_null() => return Err(Fault::Closed),
+            _ => return Ok(()),
+        };
+        self.send(reply, &with).map(drop)
     }
 }
 

@@ -17,6 +17,7 @@ use log::warn;
 use parking_lot::Mutex;
 use url::Host;
 
+use super::process::Browser;
 use crate::modules::probe::ProbeError;
 use crate::net::dial::Timed;
 use crate::net::wire::Wire;
@@ -34,33 +35,13 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const STACK_BYTES: usize = 256 * 1024;
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// The ports of browsers and egress proxies on this machine. No page may connect to them, even if private addresses are
-/// allowed. A port is there twice if a restarted browser has that of one that is still being dropped.
-#[derive(Default)]
-pub(super) struct OwnPorts(Mutex<Vec<u16>>);
-
-impl OwnPorts {
-    pub(super) fn add(&self, port: u16) {
-        self.0.lock().push(port);
-    }
-
-    pub(super) fn remove(&self, port: u16) {
-        let mut ports = self.0.lock();
-        let found = ports.iter().position(|own| *own == port);
-        found.map(|at| ports.swap_remove(at));
-    }
-
-    fn holds(&self, addr: &SocketAddr) -> bool {
-        let ip = addr.ip().to_canonical();
-        (ip.is_loopback() || ip.is_unspecified()) && self.0.lock().contains(&addr.port())
-    }
-}
-
 /// The load of one page, from its opening to its closing.
 pub(super) struct PageLoad {
     deadline: Instant,
-    /// The addresses of the browser, if it is on another machine.
+    /// The addresses of the operator's browser, which may be on another machine.
     clients: Vec<IpAddr>,
+    /// The port of the browser, to which no page may connect on this machine, even if private addresses are allowed.
+    forbidden_port: u16,
     /// The connections of the page, or nothing when its load is over.
     connections: Mutex<Option<Vec<Weak<TcpStream>>>>,
     bytes: AtomicU64,
@@ -68,9 +49,15 @@ pub(super) struct PageLoad {
 }
 
 impl PageLoad {
-    pub(super) fn new(deadline: Instant, clients: Vec<IpAddr>) -> Self {
-        let connections = Mutex::new(Some(Vec::new()));
-        Self { deadline, clients, connections, bytes: AtomicU64::new(0), refusals: Mutex::default() }
+    pub(super) fn new(deadline: Instant, browser: &Browser) -> Self {
+        Self {
+            deadline,
+            clients: browser.hosts.clone(),
+            forbidden_port: browser.addr.port(),
+            connections: Mutex::new(Some(Vec::new())),
+            bytes: AtomicU64::new(0),
+            refusals: Mutex::default(),
+        }
     }
 
     /// Returns whether a client at that address may use the egress proxy.
@@ -146,43 +133,27 @@ pub(super) struct EgressProxy {
     /// Its address, as the browser reaches it.
     pub(super) announced: String,
     wire: Wire,
-    own: Arc<OwnPorts>,
     page: Mutex<Option<Arc<PageLoad>>>,
 }
 
 impl EgressProxy {
-    /// Listens on `addr`. Browsers reach it by the name or address `host`. Connections lead to addresses that pass the
-    /// guard, and to none of `own`.
+    /// Listens on `addr`. Browsers reach it by the name or address `host`.
     ///
     /// # Errors
     /// Returns an error if the address is in use, or if a thread cannot be started.
-    pub(super) fn open(
-        addr: SocketAddr,
-        host: &str,
-        wire: &Wire,
-        own: &Arc<OwnPorts>,
-    ) -> io::Result<Arc<Self>> {
+    pub(super) fn open(addr: SocketAddr, host: &str, wire: &Wire) -> io::Result<Arc<Self>> {
         let listener = TcpListener::bind(addr)?;
-        let port = listener.local_addr()?.port();
-        own.add(port);
-        let (announced, page) = (format!("{host}:{port}"), Mutex::default());
-        let proxy = Arc::new(Self { announced, wire: wire.clone(), own: Arc::clone(own), page });
+        let announced = format!("{host}:{}", listener.local_addr()?.port());
+        let proxy = Arc::new(Self { announced, wire: wire.clone(), page: Mutex::default() });
         let listening = Arc::clone(&proxy);
         start("egress-proxy", move || listening.accept_all(&listener))?;
         Ok(proxy)
     }
 
-    /// Begins a page load, and ends the previous one.
-    pub(super) fn begin(&self, page: Arc<PageLoad>) {
-        if let Some(before) = self.page.lock().replace(page) {
+    /// Begins a page load, if there is one, and ends the previous one with all its connections.
+    pub(super) fn load(&self, page: Option<Arc<PageLoad>>) {
+        if let Some(before) = std::mem::replace(&mut *self.page.lock(), page) {
             before.end();
-        }
-    }
-
-    /// Ends the load of a page and all its connections.
-    pub(super) fn end(&self) {
-        if let Some(page) = self.page.lock().take() {
-            page.end();
         }
     }
 
@@ -250,21 +221,23 @@ impl EgressProxy {
     fn connect(&self, host: &Host, port: u16, page: &PageLoad) -> Result<Arc<TcpStream>, ProbeError> {
         let deadline = page.deadline.min(self.wire.connect_deadline());
         let mut target = self.wire.target(host, port, deadline)?;
-        let is_name = target.addresses.is_empty();
-        target.addresses.retain(|addr| !self.own.holds(addr));
-        // The proxy may run on this machine, so a name that it resolves must not be one of this machine.
-        let is_own = if is_name {
-            !guard::is_public_name(&target.host) && self.own.0.lock().contains(&port)
-        } else {
-            target.addresses.is_empty()
-        };
-        if is_own {
-            return Err(ProbeError::ForbiddenAddress);
+        if port == page.forbidden_port {
+            // The outbound proxy may run on this machine, so a name that it resolves must not be one of this machine.
+            let is_foreign_name = target.addresses.is_empty() && guard::is_public_name(&target.host);
+            target.addresses.retain(|addr| !is_of_this_machine(addr.ip()));
+            if target.addresses.is_empty() && !is_foreign_name {
+                return Err(ProbeError::ForbiddenAddress);
+            }
         }
         let server = Arc::new(self.wire.connect(&target, deadline)?);
         page.hold(&server);
         Ok(server)
     }
+}
+
+fn is_of_this_machine(ip: IpAddr) -> bool {
+    let ip = ip.to_canonical();
+    ip.is_loopback() || ip.is_unspecified()
 }
 
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
@@ -288,26 +261,15 @@ mod tests {
     #[test]
     fn allowed_clients_are_served_during_a_page_load() {
         let (addr, wire) = (SocketAddr::from(([127, 0, 0, 1], 0)), Wire::new(&NetConfig::default()));
-        let proxy = EgressProxy::open(addr, "127.0.0.1", &wire, &Arc::default()).unwrap();
+        let proxy = EgressProxy::open(addr, "127.0.0.1", &wire).unwrap();
         assert!(asked(&proxy).is_empty());
         let (browser, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
         let deadline = Instant::now() + Duration::from_secs(60);
-        let page_load = Arc::new(PageLoad::new(deadline, vec![browser]));
+        let page_load = Arc::new(PageLoad::new(deadline, &Browser::at(addr, String::new(), vec![browser])));
         assert!(page_load.serves(browser) && !page_load.serves(other));
-        proxy.begin(page_load);
+        proxy.load(Some(page_load));
         assert!(asked(&proxy).starts_with(b"\x05\x00\x05\x01"));
-        proxy.end();
+        proxy.load(None);
         assert!(asked(&proxy).is_empty());
-    }
-
-    #[test]
-    fn a_port_is_own_until_its_last_browser_is_dropped() {
-        let (own, addr) = (OwnPorts::default(), SocketAddr::from(([127, 0, 0, 1], 9222)));
-        own.add(9222);
-        own.add(9222);
-        own.remove(9222);
-        assert!(own.holds(&addr));
-        own.remove(9222);
-        assert!(!own.holds(&addr));
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 use url::Url;
 
-use super::cdp::{Fault, Page};
+use super::cdp::{Fault, LOST, Page};
 use super::egress::PageLoad;
 use crate::modules::probe::{Phase, ProbeError, Request, Response};
 
@@ -51,9 +51,7 @@ fn end_by(fault: Fault) -> Result<(), ProbeError> {
         Fault::Refused | Fault::Late => return Ok(()),
         Fault::Closed => ProbeError::Protocol("the page closed itself".into()),
         Fault::Crashed => ProbeError::Browser("the page crashed its browser".into()),
-        Fault::Gone | Fault::TooLarge => {
-            ProbeError::Browser(format!("the browser was lost: {}", fault.kind()))
-        }
+        Fault::Gone | Fault::TooLarge => fault.error(LOST),
     })
 }
 
@@ -75,7 +73,7 @@ pub(super) fn wait_for(
         let is_error_page_over = loaded_with_error.is_some_and(|since| now >= since + ERROR_PAGE_TIMEOUT);
         let is_last = is_error_page_over || now >= last_check;
         let with = json!([request.marks, request.body_limit, is_last]);
-        let seen = page.call(PAGE_STATE, &with, false, deadline.min(now + CHECK_TIMEOUT));
+        let seen = page.call(PAGE_STATE, &with, deadline.min(now + CHECK_TIMEOUT));
         let is_answered = match page.has_answer() {
             Ok(is_answered) => is_answered,
             Err(why) => {

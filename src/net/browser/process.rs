@@ -4,13 +4,12 @@ use std::env;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Seek as _};
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,6 @@ use serde_json::Value;
 use ureq::Agent;
 use url::Url;
 
-use super::egress::OwnPorts;
 use crate::modules::probe::ProbeError;
 use crate::net::failure::out_of_resources;
 
@@ -55,7 +53,7 @@ rm -rf -- "$TMPDIR"
 kill -KILL 0
 "#;
 
-const FLAGS: [&str; 37] = [
+const FLAGS: [&str; 30] = [
     "--headless=new",
     "--remote-debugging-port=0",
     "--no-startup-window",
@@ -77,27 +75,18 @@ const FLAGS: [&str; 37] = [
     "--dns-prefetch-disable",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    // These options prevent traffic of the browser itself.
+    // The browser itself has no traffic. It would reach nobody.
     "--no-first-run",
-    "--no-default-browser-check",
-    "--no-pings",
-    "--metrics-recording-only",
     "--password-store=basic",
     "--disable-background-networking",
-    "--disable-client-side-phishing-detection",
     "--disable-component-update",
-    "--disable-default-apps",
-    "--disable-domain-reliability",
     "--disable-extensions",
     "--disable-sync",
-    "--disable-features=AutofillServerCommunication,CertificateTransparencyComponentUpdater,\
-     InterestFeedContentSuggestions,MediaRouter,OptimizationHints,Prerender2,SafeBrowsing,Translate,\
-     WebTransport",
-    // There are no crash reports and no questions, and no more memory than pages need.
+    "--disable-features=MediaRouter,OptimizationHints,Prerender2,SafeBrowsing,Translate,WebTransport",
+    // There are no crash reports, and no more memory than pages need.
     "--disable-breakpad",
     "--disable-crash-reporter",
     "--disable-hang-monitor",
-    "--disable-prompt-on-repost",
     "--js-flags=--max-old-space-size=512",
     "--disk-cache-size=33554432",
 ];
@@ -132,23 +121,19 @@ pub(super) struct Browser {
     /// The addresses of the operator's browser, one of which may use the egress proxy.
     pub(super) hosts: Vec<IpAddr>,
     /// The number of pages that were opened.
-    pub(super) pages: AtomicU32,
-    own: Arc<OwnPorts>,
+    pub(super) pages: AtomicUsize,
     process: Option<Process>,
 }
 
 impl Browser {
+    /// Returns a browser of the operator.
+    pub(super) fn at(addr: SocketAddr, path: String, hosts: Vec<IpAddr>) -> Self {
+        Self { addr, path, hosts, pages: AtomicUsize::new(0), process: None }
+    }
+
     /// Returns whether this process can end the browser and start another one.
     pub(super) fn is_own(&self) -> bool {
         self.process.is_some()
-    }
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        if self.addr.ip().is_loopback() {
-            self.own.remove(self.addr.port());
-        }
     }
 }
 
@@ -162,38 +147,24 @@ pub(super) struct Launcher {
     source: BrowserSource,
     /// The host of the egress proxies, the only name that the browser resolves.
     proxy_host: String,
-    own: Arc<OwnPorts>,
     /// Whether Chromium is started without its own sandbox, which works neither for root nor in many containers.
     is_unconfined: AtomicBool,
 }
 
 impl Launcher {
-    pub(super) fn new(source: BrowserSource, proxy_host: String, own: Arc<OwnPorts>) -> Self {
-        let is_root = fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
-        Self { source, proxy_host, own, is_unconfined: AtomicBool::new(is_root) }
+    pub(super) fn new(source: BrowserSource, proxy_host: String) -> Self {
+        Self { source, proxy_host, is_unconfined: AtomicBool::new(rustix::process::getuid().is_root()) }
     }
 
     /// Starts a browser, or connects to the operator's. Gives up when `is_closed`.
     pub(super) fn start(&self, is_closed: &AtomicBool) -> Result<Browser, String> {
-        let ((addr, path), hosts, process) = match &self.source {
-            BrowserSource::At(url) => {
-                let (address, hosts) = attach(url)?;
-                (address, hosts, None)
-            }
-            BrowserSource::Program(program) => {
-                let (address, process) = self.launch(program, is_closed)?;
-                info!("Chromium listens on port {}", address.0.port());
-                (address, Vec::new(), Some(process))
-            }
-        };
-        if addr.ip().is_loopback() {
-            self.own.add(addr.port());
+        match &self.source {
+            BrowserSource::At(url) => attach(url),
+            BrowserSource::Program(program) => self.launch(program, is_closed),
         }
-        let (pages, own) = (AtomicU32::new(0), Arc::clone(&self.own));
-        Ok(Browser { addr, path, hosts, pages, own, process })
     }
 
-    fn launch(&self, program: &Path, is_closed: &AtomicBool) -> Result<(Address, Process), String> {
+    fn launch(&self, program: &Path, is_closed: &AtomicBool) -> Result<Browser, String> {
         let mut launched = self.launch_once(program, is_closed);
         // Pages are not trusted, so no other failure costs the sandbox.
         let blames_sandbox = launched.as_ref().is_err_and(|error| names_sandbox(&error.to_string()));
@@ -207,7 +178,7 @@ impl Launcher {
         launched.map_err(|error| format!("cannot start {}: {error}", program.display()))
     }
 
-    fn launch_once(&self, program: &Path, is_closed: &AtomicBool) -> io::Result<(Address, Process)> {
+    fn launch_once(&self, program: &Path, is_closed: &AtomicBool) -> io::Result<Browser> {
         let folder = own_folder()?;
         let mut flags = vec![program.as_os_str().to_owned()];
         flags.extend(FLAGS.map(OsString::from));
@@ -216,8 +187,9 @@ impl Launcher {
         flags.push(format!("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {}", self.proxy_host).into());
         flags.extend(self.is_unconfined.load(Ordering::Relaxed).then(|| "--no-sandbox".into()));
         let mut process = Process::spawn(&flags, folder)?;
-        let address = process.address(is_closed)?;
-        Ok((address, process))
+        let (addr, path) = process.address(is_closed)?;
+        info!("Chromium listens on port {}", addr.port());
+        Ok(Browser { process: Some(process), ..Browser::at(addr, path, Vec::new()) })
     }
 }
 
@@ -229,16 +201,16 @@ fn names_sandbox(line: &str) -> bool {
     line.contains("sandbox") || line.contains("new namespace")
 }
 
-/// Asks the operator's Chromium for its address. Returns the addresses of its host, too.
-fn attach(url: &Url) -> Result<(Address, Vec<IpAddr>), String> {
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    let found = (host, url.port_or_known_default().unwrap_or(80)).to_socket_addrs();
-    let addresses: Vec<_> = found.map_err(|error| format!("cannot resolve {host}: {error}"))?.collect();
-    let hosts = addresses.iter().map(|addr| addr.ip().to_canonical()).collect();
+/// Asks the operator's Chromium for the path of its WebSocket.
+fn attach(url: &Url) -> Result<Browser, String> {
+    let addresses = url.socket_addrs(|| None).map_err(|error| format!("cannot resolve {url}: {error}"))?;
     let mut failure = "it has no address".to_owned();
-    for addr in addresses {
-        match path_at(addr) {
-            Ok(path) => return Ok(((addr, path), hosts)),
+    for addr in &addresses {
+        match path_at(*addr) {
+            Ok(path) => {
+                let hosts = addresses.iter().map(|addr| addr.ip().to_canonical()).collect();
+                return Ok(Browser::at(*addr, path, hosts));
+            }
             Err(error) => failure = error,
         }
     }
@@ -347,7 +319,7 @@ mod tests {
             fs::write(&starts, "").unwrap();
             let launcher = Launcher {
                 is_unconfined: AtomicBool::new(false),
-                ..Launcher::new(BrowserSource::Program(program.clone()), "127.0.0.1".into(), Arc::default())
+                ..Launcher::new(BrowserSource::Program(program.clone()), "127.0.0.1".into())
             };
             let launched = launcher.launch(&program, &AtomicBool::new(is_closed));
             let why = launched.map_or_else(|why| why, |_| String::new());
