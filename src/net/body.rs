@@ -28,12 +28,17 @@ pub(super) fn read(
     if is_empty(&mut raw)? {
         return Ok((Vec::new(), false));
     }
-    let mut reader: Box<dyn BufRead> = Box::new(raw);
+    let mut reader: Box<dyn BufRead + '_> = Box::new(&mut raw);
     for _ in 0..times_compressed(headers)? {
-        let decoder = Gzip { member: Some(GzDecoder::new(reader)), is_first: true };
-        reader = Box::new(BufReader::with_capacity(4096, decoder));
+        // What follows the compressed body is ignored, as in Chromium.
+        reader = Box::new(BufReader::with_capacity(4096, GzDecoder::new(reader)));
     }
-    truncate(reader, limit)
+    let read = truncate(reader, limit)?;
+    if !read.1 {
+        // At the end of its answer, the connection can be used again.
+        is_empty(&mut raw)?;
+    }
+    Ok(read)
 }
 
 /// Returns how many times the body is compressed, by its content and its transfer codings. An unknown one is an error, because
@@ -63,41 +68,6 @@ fn is_no_coding(name: &str) -> bool {
     matches!(name, "" | "identity" | "none" | "chunked" | "7bit" | "8bit" | "binary")
         || name.contains('/')
         || Encoding::for_label(name.as_bytes()).is_some()
-}
-
-/// The members of a gzip stream, one after the other. Bytes after them are ignored, as in browsers.
-struct Gzip<R> {
-    member: Option<GzDecoder<R>>,
-    is_first: bool,
-}
-
-impl<R: BufRead> Read for Gzip<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while let Some(member) = &mut self.member {
-            match member.read(buffer) {
-                Ok(0) if !buffer.is_empty() => {}
-                Err(error) if self.is_end(&error) => self.member = None,
-                read => return read,
-            }
-            // Without a first byte there is no further member.
-            self.is_first = false;
-            let rest = self.member.take().map(GzDecoder::into_inner);
-            if let Some(mut rest) = rest
-                && !rest.fill_buf()?.is_empty()
-            {
-                self.member = Some(GzDecoder::new(rest));
-            }
-        }
-        Ok(0)
-    }
-}
-
-impl<R: BufRead> Gzip<R> {
-    /// Returns whether the error means that the bytes after a member are no other member.
-    fn is_end(&self, error: &io::Error) -> bool {
-        let is_invalid = matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof);
-        is_invalid && !self.is_first && self.member.as_ref().is_some_and(|member| member.header().is_none())
-    }
 }
 
 fn is_empty(reader: &mut impl BufRead) -> Result<bool, ProbeError> {

@@ -39,7 +39,15 @@ pub(super) fn connect(
     if (version, reply) != (VERSION, 0) {
         return Err(io::Error::other(format!("the outbound proxy refuses the connection ({reply})")));
     }
-    skip_address(stream, kind)
+    // The address and port from which the proxy connects do not matter.
+    let length = match kind {
+        IPV4 => 4,
+        IPV6 => 16,
+        NAME => read::<1>(stream)?[0],
+        _ => return Err(io::Error::other("the outbound proxy's answer is not SOCKS5")),
+    };
+    read_text(stream, length)?;
+    read::<2>(stream).map(drop)
 }
 
 fn authenticate(stream: &mut (impl Read + Write), credentials: &Credentials) -> io::Result<()> {
@@ -76,18 +84,6 @@ fn request(target: &Target) -> io::Result<Vec<u8>> {
     }
     message.extend_from_slice(&target.port.to_be_bytes());
     Ok(message)
-}
-
-/// Skips the address and port from which the proxy connects.
-fn skip_address(stream: &mut impl Read, kind: u8) -> io::Result<()> {
-    let length = match kind {
-        IPV4 => 4,
-        IPV6 => 16,
-        NAME => u64::from(read::<1>(stream)?[0]),
-        _ => return Err(io::Error::other("the outbound proxy's answer is not SOCKS5")),
-    };
-    let skipped = io::copy(&mut stream.take(length + 2), &mut io::sink())?;
-    if skipped == length + 2 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
 fn read<const N: usize>(stream: &mut impl Read) -> io::Result<[u8; N]> {
