@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use uuid::Uuid;
+use uuid::{Builder, Uuid};
 
 macro_rules! uuid_ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -59,6 +60,14 @@ uuid_ids! {
     WatchId;
     /// Identifies a change that a watch has found.
     WatchChangeId;
+}
+
+/// Returns the UUID of version 5 of a name (RFC 9562, section 5.5).
+pub fn named_uuid(namespace: &Uuid, name: &[u8]) -> Uuid {
+    let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, &[namespace.as_bytes(), name].concat());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hash.as_ref()[..16]);
+    Builder::from_sha1_bytes(bytes).into_uuid()
 }
 
 /// Identifies an HTTP request: the caller's own `X-Request-Id`, or a generated one.

@@ -104,37 +104,43 @@ fn json_line(record: &Record<'_>) -> String {
 
 /// Returns the keys and values of a line in the order in which they were given, without empty ones.
 fn fields(record: &Record<'_>) -> Vec<(String, Value)> {
-    struct Fields(Vec<(String, Value)>);
-    impl<'a> VisitSource<'a> for Fields {
-        fn visit_pair(&mut self, key: Key<'a>, value: kv::Value<'a>) -> Result<(), kv::Error> {
-            let mut field = Field(Value::Null);
-            value.visit(&mut field)?;
-            if !field.0.is_null() {
-                self.0.push((key.as_str().to_owned(), field.0));
-            }
-            Ok(())
-        }
-    }
-    let mut fields = Fields(Vec::new());
+    let mut fields = Fields::default();
     // The visitor cannot fail.
     let _ = record.key_values().visit(&mut fields);
     fields.0
 }
 
-struct Field(Value);
+#[derive(Default)]
+struct Fields(Vec<(String, Value)>);
 
-impl VisitValue<'_> for Field {
-    fn visit_any(&mut self, value: kv::Value<'_>) -> Result<(), kv::Error> {
-        self.0 = value.to_string().into();
+impl<'a> VisitSource<'a> for Fields {
+    fn visit_pair(&mut self, key: Key<'a>, value: kv::Value<'a>) -> Result<(), kv::Error> {
+        self.0.push((key.to_string(), Value::Null));
+        value.visit(self)
+    }
+}
+
+impl Fields {
+    fn set(&mut self, value: impl Into<Value>) -> Result<(), kv::Error> {
+        if let Some((_, last)) = self.0.last_mut() {
+            *last = value.into();
+        }
         Ok(())
+    }
+}
+
+/// Sets the value of the last key.
+impl VisitValue<'_> for Fields {
+    fn visit_any(&mut self, value: kv::Value<'_>) -> Result<(), kv::Error> {
+        self.set(value.to_string())
     }
 
     fn visit_u64(&mut self, value: u64) -> Result<(), kv::Error> {
-        self.0 = value.into();
-        Ok(())
+        self.set(value)
     }
 
     fn visit_null(&mut self) -> Result<(), kv::Error> {
+        self.0.pop();
         Ok(())
     }
 }

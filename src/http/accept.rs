@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle, Thread};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::config::{BODY_THREADS, RETRY_AFTER_QUEUE};
@@ -23,8 +23,6 @@ const KNOCK_TIMEOUT: Duration = Duration::from_millis(100);
 /// The time without an answer after which the accept loop counts as ended. A busy machine answers later than usual. It
 /// doubles with each replacement that brings no answer, because then it may be the knocks that fail.
 const UNANSWERED: Duration = Duration::from_secs(5);
-/// The maximum number of requests that wait to be refused. Of a client that causes more, none is answered.
-const MAX_REFUSALS: usize = 1024;
 /// The pause between two replacements. Each costs some threads for a while.
 const REPLACE_PAUSE: Duration = Duration::from_secs(1);
 /// The number of descriptors that must be free before the accept loop is replaced. With fewer, the next connection
@@ -37,19 +35,7 @@ impl Shared {
     /// Starts to accept connections.
     pub(super) fn start_accepting(self: &Arc<Self>) -> io::Result<()> {
         let (first, shared) = (self.receive()?, Arc::clone(self));
-        let keeper = spawn("http-accept", move || shared.keep_accepting(first))?;
-        self.keeper.get_or_init(|| keeper.thread().clone());
-        Ok(())
-    }
-
-    /// Ends the threads that accept connections and receive requests.
-    pub(super) fn stop(&self) {
-        self.is_stopped.store(true, Ordering::Release);
-        self.wake();
-    }
-
-    fn wake(&self) {
-        self.keeper.get().map(Thread::unpark).unwrap_or_default();
+        spawn("http-accept", move || shared.keep_accepting(first))
     }
 
     /// Keeps connections from being forgotten, and starts another tiny_http server when one accepts no more.
@@ -70,7 +56,7 @@ impl Shared {
             let received = self.received.get();
             pause = if received == seen { PAUSES.1.min(pause * 2) } else { PAUSES.0 };
             seen = received;
-            thread::park_timeout(pause);
+            thread::sleep(pause);
             if self.is_stopped.load(Ordering::Acquire) {
                 return;
             }
@@ -139,7 +125,6 @@ impl Shared {
                         log::warn!("the accept loop ended: {error}");
                     }
                     has_ended.store(true, Ordering::Release);
-                    self.wake();
                 }
             }
         }
@@ -186,27 +171,19 @@ impl Shared {
         }
     }
 
-    /// Refuses a request, or drops it unanswered. That may wait for the rest of its body, and for the answers to earlier
-    /// requests of its connection.
+    /// Refuses a request, or drops it unanswered, on a thread of its own: all workers may be busy, and it may wait for the
+    /// rest of the body, and for the answers to earlier requests of the connection.
     fn set_aside(&self, exchange: Exchange, refusal: Option<Refusal>) {
-        let threads = &self.threads;
-        let is_refused = refusal.is_some();
         let work = move |exchange: Exchange| refusal.map_or((), |refusal| exchange.refuse(refusal));
-        if exchange.waits_for_body() {
-            if let Err(exchange) = threads.run(BODY_THREADS, exchange, work.clone()) {
-                threads.refusals.execute(move || work(exchange));
-            }
-        } else if is_refused && threads.refusals.queued_count() < MAX_REFUSALS {
-            threads.refusals.execute(move || work(exchange));
-        } else if is_refused {
-            // Many requests at once on one connection would use up memory while its first one is served.
-            exchange.sever();
+        if let Err(exchange) = self.threads.run(BODY_THREADS, exchange, work) {
+            // Of a client that causes so many refusals, none is answered.
+            self.threads.workers.execute(move || exchange.sever());
         }
     }
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    thread::Builder::new().name(name.to_owned()).stack_size(OWN_STACK_BYTES).spawn(work)
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name(name.to_owned()).stack_size(OWN_STACK_BYTES).spawn(work).map(drop)
 }
 
 /// Returns whether a number of descriptors can be opened.

@@ -171,9 +171,10 @@ impl Exchange {
         catch_unwind(render).unwrap_or_else(|_| Response::empty(500))
     }
 
-    /// Returns the valid parts of the request without its body, unless it is answered.
+    /// Returns the request without its body, unless its head is not valid or it is answered.
     fn parts(&self) -> Option<Request> {
-        Some(Head::read(self.raw.as_ref()?, &self.shared.config.trusted_proxies).request)
+        let head = Head::read(self.raw.as_ref()?, &self.shared.config.trusted_proxies);
+        head.refusal.is_none().then_some(head.request)
     }
 
     fn answer(mut self, response: &Response) {

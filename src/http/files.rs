@@ -29,15 +29,6 @@ impl StaticFile {
         Self { etag: etag_of(&body), content_type, body, gzip: OnceLock::new() }
     }
 
-    /// Creates a file from its content compressed with gzip.
-    pub fn gzipped(content_type: &'static str, gzip: impl Into<Arc<[u8]>>) -> Self {
-        let (gzip, mut body): (Arc<[u8]>, _) = (gzip.into(), Vec::new());
-        if let Err(error) = GzDecoder::new(&*gzip).read_to_end(&mut body) {
-            log::error!("cannot decompress a file of the program: {error}");
-        }
-        Self { gzip: OnceLock::from(gzip), ..Self::plain(content_type, body) }
-    }
-
     /// Returns the compressed form.
     pub(super) fn compressed(&self) -> Arc<[u8]> {
         Arc::clone(self.gzip.get_or_init(|| gzip(&self.body, Compression::best())))
@@ -56,17 +47,18 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// Creates an asset from its uncompressed content. Its media type follows from the ending of its name.
-    pub fn plain(name: &'static str, body: &[u8]) -> Self {
-        Self::new(name, StaticFile::plain(media_type(name), body))
-    }
-
-    /// Creates an asset from its content compressed with gzip. Its media type follows from the ending of its name.
-    pub fn gzipped(name: &'static str, gzip: &[u8]) -> Self {
-        Self::new(name, StaticFile::gzipped(media_type(name), gzip))
-    }
-
-    fn new(name: &'static str, file: StaticFile) -> Self {
+    /// Creates an asset from its content, which may be compressed with gzip. Its media type follows from the ending of its
+    /// name.
+    pub fn new(name: &'static str, content: &[u8]) -> Self {
+        let mut file = StaticFile::plain(media_type(name), content);
+        if let [0x1f, 0x8b, ..] = content {
+            let mut body = Vec::new();
+            if let Err(error) = GzDecoder::new(content).read_to_end(&mut body) {
+                log::error!("cannot decompress a file of the program: {error}");
+            }
+            file =
+                StaticFile { gzip: OnceLock::from(file.body), ..StaticFile::plain(file.content_type, body) };
+        }
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
         // 16 digits differ for files with different content.
         let fingerprint = file.etag.get(1..17).unwrap_or_default();
@@ -125,6 +117,6 @@ mod tests {
         let plain = StaticFile::plain("text/plain", text.clone());
         let gzip = plain.compressed();
         assert!(gzip.len() < text.len() / 10);
-        assert_eq!(&*StaticFile::gzipped("text/plain", gzip).body, text);
+        assert_eq!(&*Asset::new("a.css", &gzip).file.body, text);
     }
 }

@@ -13,8 +13,8 @@ pub trait Handler: Send + Sync + 'static {
     /// [`Refusal::Internal`].
     fn handle(&self, request: Request) -> Reply;
 
-    /// Renders the answer to a request that the server refuses. `request` contains the valid parts of the request,
-    /// without a body.
+    /// Renders the answer to a request that the server refuses. There is no request if its head is not valid, and it has
+    /// no body.
     fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response;
 }
 

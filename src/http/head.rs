@@ -15,7 +15,7 @@ use super::target::{self, is_authority};
 
 /// The head of a request, and what follows from it.
 pub(super) struct Head {
-    /// The request without its body. If it is refused, these are its valid parts.
+    /// The request without its body. It is not to be used if it is refused.
     pub(super) request: Request,
     /// The announced length of the body, which is 0 once it was read, or none if the end of the request is not known.
     pub(super) length: Option<u64>,
@@ -68,41 +68,23 @@ impl Head {
     }
 }
 
-/// Checks a request, and leaves only its valid parts in it. Returns the first violation.
+/// Checks a request, and fills in its target. Returns the first violation.
 fn check(request: &mut Request, target: &str, version: (u8, u8)) -> Result<(), Refusal> {
-    let is_known_version = matches!(version, (1, 0 | 1));
-    let bytes: usize = request.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
-    let is_too_large = request.headers.len() > MAX_HEADERS || bytes > MAX_HEAD_BYTES;
-    let host = check_host(request, version);
-    // The longest registered method has 17 letters.
-    let is_method = request.method.len() <= 32 && is_token(&request.method);
-    if !is_method {
-        "GET".clone_into(&mut request.method);
-    }
-    let target = match target::parse(&request.method, target) {
-        Ok(parts) => {
-            (request.path, request.query) = parts;
-            Ok(())
-        }
-        Err(refusal) => {
-            "/".clone_into(&mut request.path);
-            Err(refusal)
-        }
-    };
-    let headers = request.headers.iter().try_for_each(|(name, value)| check_header(name, value));
-    request.headers.retain(|(name, value)| check_header(name, value).is_ok());
-    request.headers.truncate(MAX_HEADERS);
-    if !is_known_version {
+    if !matches!(version, (1, 0 | 1)) {
         return Err(Refusal::Malformed("the version must be HTTP/1.0 or HTTP/1.1"));
     }
-    if !is_method {
+    // The longest registered method has 17 letters.
+    if request.method.len() > 32 || !is_token(&request.method) {
         return Err(Refusal::Malformed("the method must be a token of at most 32 characters"));
     }
-    target?;
+    (request.path, request.query) = target::parse(&request.method, target)?;
+    let bytes: usize = request.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
+    let is_too_large = request.headers.len() > MAX_HEADERS || bytes > MAX_HEAD_BYTES;
     if is_too_large {
         return Err(Refusal::HeadTooLarge);
     }
-    headers.and(host)
+    request.headers.iter().try_for_each(|(name, value)| check_header(name, value))?;
+    check_host(request, version)
 }
 
 fn check_header(name: &str, value: &str) -> Result<(), Refusal> {

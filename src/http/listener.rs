@@ -6,49 +6,55 @@
 
 use std::io;
 use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
+use rustix::io::Errno;
+use rustix::net::sockopt::{self, Timeout};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
 
 use super::config::{BACKLOG, SEND_BUFFER_BYTES, ServerConfig};
 
 /// Opens the listening socket.
 pub(super) fn open(config: &ServerConfig) -> io::Result<TcpListener> {
     let address = config.listen;
-    let named =
-        |error: io::Error| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"));
-    let socket =
-        Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).map_err(named)?;
+    let named = |error: Errno| io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"));
+    let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None).map_err(named)?;
     // Otherwise a restart would have to wait until the connections of the previous process time out.
-    socket.set_reuse_address(true)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
     if address.is_ipv6() {
         // `[::]` means all IPv4 and IPv6 addresses, regardless of the system's default.
-        socket.set_only_v6(false)?;
+        sockopt::set_ipv6_v6only(&socket, false)?;
     }
-    socket.bind(&address.into()).map_err(named)?;
+    bind(&socket, &address).map_err(named)?;
     // The options are set before `listen`, because the scale of the TCP window is negotiated when a connection
     // begins.
-    set_options(&SockRef::from(&socket), config)?;
-    socket.listen(BACKLOG).map_err(named)?;
+    set_options(&socket, config)?;
+    listen(&socket, BACKLOG).map_err(named)?;
     Ok(socket.into())
 }
 
-fn set_options(socket: &SockRef<'_>, config: &ServerConfig) -> io::Result<()> {
+fn set_options(socket: &OwnedFd, config: &ServerConfig) -> Result<(), Errno> {
     // Otherwise an answer in two writes waits for the peer's delayed acknowledgement: 40 ms.
-    socket.set_tcp_nodelay(true)?;
+    sockopt::set_tcp_nodelay(socket, true)?;
     // It holds for `accept()`, too, which the connections of `accept::knock` keep from waiting so long.
-    socket.set_read_timeout(Some(config.idle_timeout))?;
-    socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
+    sockopt::set_socket_timeout(socket, Timeout::Recv, Some(config.idle_timeout))?;
+    sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER_BYTES)?;
     // A peer that acknowledges data but takes none of it is timed out, too (from Linux 5.11 on).
-    socket.set_tcp_user_timeout(Some(config.peer_timeout))?;
+    let peer_timeout = u32::try_from(config.peer_timeout.as_millis()).unwrap_or(u32::MAX);
+    sockopt::set_tcp_user_timeout(socket, peer_timeout)?;
     // The number of keepalive probes need not be set: the user timeout takes precedence.
-    let every = (config.peer_timeout / 4).max(Duration::from_secs(1));
-    socket.set_tcp_keepalive(&TcpKeepalive::new().with_time(config.peer_timeout).with_interval(every))
+    sockopt::set_socket_keepalive(socket, true)?;
+    sockopt::set_tcp_keepidle(socket, config.peer_timeout)?;
+    sockopt::set_tcp_keepintvl(socket, (config.peer_timeout / 4).max(Duration::from_secs(1)))
 }
 
 #[cfg(test)]
 mod tests {
     use std::net::TcpStream;
+
+    use socket2::SockRef;
 
     use super::*;
 

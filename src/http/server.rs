@@ -1,20 +1,22 @@
 //! The life cycle of a server: bind, start, shutdown.
 
 use std::io;
-use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener};
 use std::panic::catch_unwind;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use socket2::SockRef;
+use rustix::net::{Shutdown, shutdown};
+use uuid::Uuid;
 
 use super::config::ServerConfig;
 use super::handler::Handler;
 use super::listener;
-use super::shared::Shared;
+use super::shared::{Severed, Shared};
 use super::threads::{Load, Threads};
+use crate::base::count::{ActiveCount, Counter};
 use crate::base::descriptors::{self, OTHER_DESCRIPTORS};
 
 /// The number of descriptors that tiny_http holds for each connection.
@@ -68,9 +70,21 @@ impl Server {
     /// Returns an error if a thread cannot be started.
     pub fn start(self, handler: Arc<dyn Handler>) -> io::Result<RunningServer> {
         let Self { config, listener, address, threads } = self;
-        let server = RunningServer(Arc::new(Shared::new(config, listener, address, threads, handler)));
-        server.0.start_accepting()?;
-        Ok(server)
+        let server = Arc::new(Shared {
+            config,
+            handler,
+            threads,
+            listener,
+            address,
+            in_flight: ActiveCount::default(),
+            severed: Severed::default(),
+            is_draining: AtomicBool::new(false),
+            is_stopped: AtomicBool::new(false),
+            received: Counter::default(),
+            knock_path: format!("/{}", Uuid::new_v4().simple()),
+        });
+        server.start_accepting()?;
+        Ok(RunningServer(server))
     }
 }
 
@@ -127,7 +141,7 @@ impl RunningServer {
             return;
         }
         // From this point on, Linux refuses new connections, and `accept()` fails, which ends the accept loop.
-        if let Err(error) = SockRef::from(&self.0.listener).shutdown(Shutdown::Both) {
+        if let Err(error) = shutdown(&self.0.listener, Shutdown::Both) {
             log::warn!("cannot shut the listening socket down: {error}");
         }
     }
@@ -136,6 +150,6 @@ impl RunningServer {
 impl Drop for RunningServer {
     fn drop(&mut self) {
         self.stop_taking();
-        self.0.stop();
+        self.0.is_stopped.store(true, Ordering::Release);
     }
 }

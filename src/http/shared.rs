@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use uuid::Uuid;
 
 use super::config::ServerConfig;
 use super::handler::Handler;
@@ -33,34 +31,9 @@ pub(super) struct Shared {
     pub(super) received: Counter,
     /// A random path that no client can request, by which a knock is recognised.
     pub(super) knock_path: String,
-    /// The thread that keeps the accept loop alive.
-    pub(super) keeper: OnceLock<Thread>,
 }
 
 impl Shared {
-    pub(super) fn new(
-        config: ServerConfig,
-        listener: TcpListener,
-        address: SocketAddr,
-        threads: Arc<Threads>,
-        handler: Arc<dyn Handler>,
-    ) -> Self {
-        Self {
-            config,
-            handler,
-            threads,
-            listener,
-            address,
-            in_flight: ActiveCount::default(),
-            severed: Severed::default(),
-            is_draining: AtomicBool::new(false),
-            is_stopped: AtomicBool::new(false),
-            received: Counter::default(),
-            knock_path: format!("/{}", Uuid::new_v4().simple()),
-            keeper: OnceLock::new(),
-        }
-    }
-
     pub(super) fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Acquire)
     }

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::base::clock::{rfc3339_millis, to_the_second};
-use crate::base::ids::RunId;
+use crate::base::ids::{RunId, named_uuid};
 use crate::model::entity::identified::web_address;
 use crate::model::run::Status;
 use crate::modules::definition::ResultType;
@@ -165,7 +165,7 @@ fn account_type(platform: &str) -> String {
 
 /// Returns an observable. Its id is made from the given properties as canonical JSON (RFC 8785), which sorts them by name.
 fn observable(kind: &str, properties: Value) -> Value {
-    let id = format!("{kind}--{}", Uuid::new_v5(&OBSERVABLES, properties.to_string().as_bytes()));
+    let id = format!("{kind}--{}", named_uuid(&OBSERVABLES, properties.to_string().as_bytes()));
     with(json!({ "type": kind, "spec_version": "2.1", "id": id }), properties)
 }
 
@@ -224,7 +224,7 @@ fn with(mut object: Value, more: Value) -> Value {
 }
 
 fn object_id(kind: &str, name: &str) -> String {
-    format!("{kind}--{}", Uuid::new_v5(&OBJECTS, format!("{kind} {name}").as_bytes()))
+    format!("{kind}--{}", named_uuid(&OBJECTS, format!("{kind} {name}").as_bytes()))
 }
 
 /// Returns a confidence as a whole number from 0 to 100.

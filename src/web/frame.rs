@@ -14,9 +14,9 @@ use crate::http::{Asset, Assets, Reply, Response};
 /// All files. Each has the name by which templates refer to it.
 pub(super) static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
     Assets(vec![
-        Asset::plain("app.css", STYLES.as_bytes()),
-        Asset::plain("app.js", SCRIPTS.as_bytes()),
-        Asset::plain("icon.svg", include_bytes!("../api/docs/assets/icon.svg")),
+        Asset::new("app.css", STYLES.as_bytes()),
+        Asset::new("app.js", SCRIPTS.as_bytes()),
+        Asset::new("icon.svg", include_bytes!("../api/docs/assets/icon.svg")),
     ])
 });
 

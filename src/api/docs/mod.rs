@@ -33,21 +33,21 @@ const REDOC_POLICY: &str = "form-action 'none'; script-src 'self'; img-src 'self
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
 /// The icon of Sightline.
-static ICON: LazyLock<Asset> = LazyLock::new(|| Asset::plain("icon.svg", include_bytes!("assets/icon.svg")));
+static ICON: LazyLock<Asset> = LazyLock::new(|| Asset::new("icon.svg", include_bytes!("assets/icon.svg")));
 
 /// Scripts, styles and images. Those of other projects are written by `scripts/docs-assets`, compressed. Each has the name by
 /// which templates and pages of the manual refer to it.
 static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
     Assets(vec![
-        Asset::gzipped("swagger-ui-bundle.js", include_bytes!("assets/swagger-ui-bundle.js.gz")),
-        Asset::gzipped("swagger-ui.css", include_bytes!("assets/swagger-ui.css.gz")),
-        Asset::gzipped("redoc.standalone.js", include_bytes!("assets/redoc.standalone.js.gz")),
-        Asset::plain("begin-swagger-ui.js", include_bytes!("assets/begin-swagger-ui.js")),
-        Asset::plain("begin-redoc.js", include_bytes!("assets/begin-redoc.js")),
-        Asset::plain("pages.css", include_bytes!("assets/pages.css")),
-        Asset::plain("manual.css", include_bytes!("assets/manual.css")),
+        Asset::new("swagger-ui-bundle.js", include_bytes!("assets/swagger-ui-bundle.js.gz")),
+        Asset::new("swagger-ui.css", include_bytes!("assets/swagger-ui.css.gz")),
+        Asset::new("redoc.standalone.js", include_bytes!("assets/redoc.standalone.js.gz")),
+        Asset::new("begin-swagger-ui.js", include_bytes!("assets/begin-swagger-ui.js")),
+        Asset::new("begin-redoc.js", include_bytes!("assets/begin-redoc.js")),
+        Asset::new("pages.css", include_bytes!("assets/pages.css")),
+        Asset::new("manual.css", include_bytes!("assets/manual.css")),
         ICON.clone(),
-        Asset::plain("follow-the-leads.png", include_bytes!("../../manual/follow-the-leads.png")),
+        Asset::new("follow-the-leads.png", include_bytes!("../../manual/follow-the-leads.png")),
     ])
 });
 

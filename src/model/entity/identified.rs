@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::{EntityKey, canonical, text_of};
 use crate::base::encoding::hex;
+use crate::base::ids::named_uuid;
 use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::{NamedAccount, ProfileIndex};
@@ -87,7 +88,7 @@ impl Entity {
     }
 
     fn new(kind: ResultType, identity: &str, value: &str, platform: Option<&str>) -> Self {
-        let id = Uuid::new_v5(&NAMESPACE, format!("{}\0{identity}", kind.as_str()).as_bytes());
+        let id = named_uuid(&NAMESPACE, format!("{}\0{identity}", kind.as_str()).as_bytes());
         Self { id, kind, value: value.to_owned(), platform: platform.map(str::to_owned) }
     }
 }
