@@ -148,7 +148,7 @@ impl Owner {
 #[derive(Debug, Args)]
 pub(crate) struct BaseUrl {
     /// Address of the server in what is printed
-    #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", default_value = "http://127.0.0.1:8080")]
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080")]
     #[arg(value_parser = checked(base_url))]
     pub(super) base_url: String,
 }

@@ -202,7 +202,7 @@ fn begins_a_file() -> bool {
 
 fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
     match action {
-        Action::Serve(args) => serve::serve(*args, &Sightline::command()),
+        Action::Serve(args) => serve::serve(*args),
         Action::Search(args) => search::run(*args, out),
         Action::Diff(args) => diff::run(&args, out),
         Action::Report(args) => report::run(&args, out),

@@ -1,6 +1,6 @@
 //! `serve`, `mcp`.
 
-use clap::{Args, Command};
+use clap::Args;
 use log::warn;
 
 use super::exit::{Exit, Failure};
@@ -26,12 +26,11 @@ pub(crate) struct ServeArgs {
     config: ServeConfig,
 }
 
-/// Runs the server. `command` is the whole command line; unknown variables are found by comparing with its
-/// options.
-pub(crate) fn serve(args: ServeArgs, command: &Command) -> Result<Exit, Failure> {
+/// Runs the server.
+pub(crate) fn serve(args: ServeArgs) -> Result<Exit, Failure> {
     let mut config = args.config;
     begin(&mut config.engine, &config.log)?;
-    for variable in config::unknown_variables(command) {
+    for variable in config::unknown_variables() {
         warn!("unknown variable {variable}: see `sightline serve --help`");
     }
     app::serve(&config)?;

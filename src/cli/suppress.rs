@@ -30,7 +30,7 @@ Examples:
         #[arg(value_name = "TYPE")]
         search_type: SearchType,
         /// Key of the list
-        #[arg(long, env = "SIGHTLINE_SUPPRESS_KEY", value_name = "KEY", value_parser = secret(suppress_key))]
+        #[arg(long, value_name = "KEY", value_parser = secret(suppress_key))]
         suppress_key: Secret<String>,
     },
     /// Make a new key from the system's random numbers

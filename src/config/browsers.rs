@@ -6,7 +6,7 @@ use clap::Args;
 use url::Url;
 
 use super::checked::checked;
-use super::value;
+use super::value::{number, readable_file, web_address};
 use crate::base::address::is_loopback;
 use crate::net::browser::{BrowserSource, EgressProxyAddress};
 
@@ -16,16 +16,15 @@ use crate::net::browser::{BrowserSource, EgressProxyAddress};
 pub struct BrowserSettings {
     /// Chromium for premium searches and PDFs: `auto` starts the one in the PATH, a path starts that program,
     /// http://HOST:PORT is one that runs with --remote-debugging-port
-    #[arg(long, env = "SIGHTLINE_BROWSER", value_name = "BROWSER", value_parser = checked(browser))]
+    #[arg(long, value_name = "BROWSER", value_parser = checked(browser))]
     pub browser: Option<BrowserSource>,
     /// Pages that the browser has open at once; each takes about 100 MB
-    #[arg(long, env = "SIGHTLINE_BROWSER_SESSIONS", value_name = "N", default_value = "2")]
-    #[arg(value_parser = checked(value::number(1_usize, 64)))]
+    #[arg(long, value_name = "N", default_value = "2", value_parser = checked(number(1_usize, 64)))]
     pub browser_sessions: usize,
     /// Address of the egress proxy, which keeps pages from private addresses; by default free loopback
     /// ports. For a browser on another machine: IP:PORT (each further page takes the next port), followed by
     /// =HOST if it reaches it by another name
-    #[arg(long, env = "SIGHTLINE_BROWSER_GUARD", value_name = "ADDRESS", value_parser = checked(egress_proxy))]
+    #[arg(long, value_name = "ADDRESS", value_parser = checked(egress_proxy))]
     pub browser_guard: Option<EgressProxyAddress>,
 }
 
@@ -50,10 +49,10 @@ fn browser(text: &str) -> Result<BrowserSource, String> {
         return BrowserSource::auto();
     }
     if text.contains('/') && !text.contains("://") {
-        return value::readable_file(text).map(BrowserSource::Program);
+        return readable_file(text).map(BrowserSource::Program);
     }
     let is_of_chromium = |url: &Url| url.scheme() == "http" && url.path() == "/";
-    let url = value::web_address(text).filter(is_of_chromium);
+    let url = web_address(text).filter(is_of_chromium);
     url.map(BrowserSource::At)
         .ok_or_else(|| "expected auto, the path of a Chromium or http://HOST:PORT".to_owned())
 }

@@ -17,7 +17,10 @@ use super::browsers::BrowserSettings;
 use super::checked::{checked, secret};
 use super::fixed::{Time, time_setting};
 use super::keys::{self, KeySetting, ModuleKeys};
-use super::value::{self, SandboxMode};
+use super::value::{
+    SandboxMode, authorities, base_url, cors_origin, database, duration, listen, number, rate_limit,
+    readable_file, suppress_key, user_agent,
+};
 use crate::account::plan::{DEFAULT_PLANS, PlanTable};
 use crate::base::certificates::Authorities;
 use crate::base::log::LogFormat;
@@ -33,45 +36,41 @@ use crate::store::DatabaseUrl;
 #[command(next_help_heading = "Server")]
 pub struct ServerConfig {
     /// Address and port to listen on; port 0 takes a free one
-    #[arg(long, env = "SIGHTLINE_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
-    #[arg(value_parser = checked(value::listen))]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_parser = checked(listen))]
     pub listen: SocketAddr,
     /// Address and port for metrics, liveness and readiness, which need no key: keep it private; off by
     /// default
-    #[arg(long, env = "SIGHTLINE_ADMIN_LISTEN", value_name = "ADDRESS", value_parser = checked(value::listen))]
+    #[arg(long, value_name = "ADDRESS", value_parser = checked(listen))]
     pub admin_listen: Option<SocketAddr>,
     /// Address that clients use, with its path; appears in the capabilities, the OpenAPI document, its pages
     /// and `Location`; by default the listening address
-    #[arg(long, env = "SIGHTLINE_BASE_URL", value_name = "URL", value_parser = checked(value::base_url))]
+    #[arg(long, value_name = "URL", value_parser = checked(base_url))]
     pub base_url: Option<String>,
     /// Streams and waiting requests at once; more get status 503
-    #[arg(long, env = "SIGHTLINE_MAX_STREAMS", value_name = "N", default_value = "2000")]
-    #[arg(value_parser = checked(value::number(1_usize, 12_000)))]
+    #[arg(long, value_name = "N", default_value = "2000", value_parser = checked(number(1_usize, 12_000)))]
     pub max_streams: usize,
     /// Searches that run at once; more wait, and accounts take turns
-    #[arg(long, env = "SIGHTLINE_MAX_RUNS", value_name = "N", default_value = "64")]
-    #[arg(value_parser = checked(value::number(1_usize, 4096)))]
+    #[arg(long, value_name = "N", default_value = "64", value_parser = checked(number(1_usize, 4096)))]
     pub max_runs: usize,
     /// Longest time that a shutdown takes: answers are finished, searches are released for the next start
-    #[arg(long, env = "SIGHTLINE_DRAIN_TIMEOUT", value_name = "DURATION", default_value = "10s")]
-    #[arg(value_parser = checked(value::duration("0s", "1h")))]
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = checked(duration("0s", "1h")))]
     pub drain_timeout: Duration,
     /// Origin of web pages that may call the API (repeatable; variable: separated by commas; * for all)
-    #[arg(long = "cors-origin", env = "SIGHTLINE_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
-    #[arg(value_parser = checked(value::cors_origin))]
+    #[arg(long = "cors-origin", value_name = "ORIGIN", value_delimiter = ',')]
+    #[arg(value_parser = checked(cors_origin))]
     pub cors_origins: Vec<String>,
     /// Address or network of a reverse proxy whose X-Forwarded-For is trusted (repeatable; variable:
     /// separated by commas)
-    #[arg(long = "trusted-proxy", env = "SIGHTLINE_TRUSTED_PROXY", value_name = "NETWORK")]
+    #[arg(long = "trusted-proxy", value_name = "NETWORK")]
     #[arg(value_delimiter = ',', value_parser = checked(str::parse::<Network>))]
     pub trusted_proxies: Vec<Network>,
     /// Listen on an address that other machines can reach although no reverse proxy is named: without one,
     /// some requests can use up memory and connections
-    #[arg(long, env = "SIGHTLINE_WITHOUT_PROXY", value_parser = BoolishValueParser::new())]
+    #[arg(long, value_parser = BoolishValueParser::new())]
     pub without_proxy: bool,
     /// Requests per minute and account
-    #[arg(long, env = "SIGHTLINE_RATE_LIMITS", value_name = "TABLE", value_delimiter = ',')]
-    #[arg(default_value = "search=30,stream=60,read=120", value_parser = checked(value::rate_limit))]
+    #[arg(long, value_name = "TABLE", value_delimiter = ',')]
+    #[arg(default_value = "search=30,stream=60,read=120", value_parser = checked(rate_limit))]
     pub rate_limits: Vec<(Policy, u32)>,
 }
 
@@ -93,8 +92,8 @@ impl ServerConfig {
 pub struct StorageConfig {
     /// sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/NAME (TLS with ?sslmode=require or verify-full), or
     /// @FILE for a file that contains one of these
-    #[arg(long, env = "SIGHTLINE_DATABASE", value_name = "URL", default_value = "sqlite:data/sightline.db")]
-    #[arg(value_parser = secret(value::database))]
+    #[arg(long, value_name = "URL", default_value = "sqlite:data/sightline.db")]
+    #[arg(value_parser = secret(database))]
     pub database: DatabaseUrl,
 }
 
@@ -104,12 +103,11 @@ pub struct StorageConfig {
 pub struct CatalogConfig {
     /// File with more modules, in Sightline's own format or a list of WhatsMyName, Sherlock or Maigret
     /// (repeatable; variable: separated by colons)
-    #[arg(id = "catalog_files", long = "catalog", env = "SIGHTLINE_CATALOG", value_name = "FILE")]
-    #[arg(value_delimiter = ':', value_parser = checked(value::readable_file))]
+    #[arg(id = "catalog_files", long = "catalog", value_name = "FILE")]
+    #[arg(value_delimiter = ':', value_parser = checked(readable_file))]
     pub files: Vec<PathBuf>,
     /// Leave out the built-in modules
-    #[arg(long, env = "SIGHTLINE_NO_BUILTIN", value_parser = BoolishValueParser::new())]
-    #[arg(requires_if("true", "catalog_files"))]
+    #[arg(long, value_parser = BoolishValueParser::new(), requires_if("true", "catalog_files"))]
     pub no_builtin: bool,
 }
 
@@ -119,49 +117,44 @@ pub struct CatalogConfig {
 pub struct EngineConfig {
     /// Search a simulated web, without outgoing requests: `realistic` (also without a value) has the delays
     /// and faults of the real one, `perfect` has neither
-    #[arg(long, env = "SIGHTLINE_SANDBOX", value_name = "WEB", default_value = "off")]
+    #[arg(long, value_name = "WEB", default_value = "off")]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "realistic")]
     #[arg(ignore_case = true, hide_possible_values = true)]
     pub sandbox: SandboxMode,
     /// Use modules that touch a sign-in page too (never with a password)
-    #[arg(long, env = "SIGHTLINE_DISCOVERY", value_parser = BoolishValueParser::new())]
+    #[arg(long, value_parser = BoolishValueParser::new())]
     pub discovery: bool,
     /// Let checks reach private and loopback addresses: for labs only
-    #[arg(long, env = "SIGHTLINE_ALLOW_PRIVATE_TARGETS", value_parser = BoolishValueParser::new())]
+    #[arg(long, value_parser = BoolishValueParser::new())]
     pub allow_private_targets: bool,
     /// Threads that run checks, shared by all searches
-    #[arg(long, env = "SIGHTLINE_CHECK_WORKERS", value_name = "N", default_value = "512")]
-    #[arg(value_parser = checked(value::number(1_usize, 4096)))]
+    #[arg(long, value_name = "N", default_value = "512", value_parser = checked(number(1_usize, 4096)))]
     pub check_workers: usize,
     /// Most checks at once that ask one host, over all searches; it starts with 2, more are used while the
     /// host answers well
-    #[arg(long, env = "SIGHTLINE_HOST_CONCURRENCY", value_name = "N", default_value = "10")]
-    #[arg(value_parser = checked(value::number(1_usize, 64)))]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = checked(number(1_usize, 64)))]
     pub host_concurrency: usize,
     /// Longest time for one check; the control check of a hit gets at least 3s
-    #[arg(long, env = "SIGHTLINE_CHECK_TIMEOUT", value_name = "DURATION", default_value = "10s")]
-    #[arg(value_parser = checked(value::duration("100ms", "10m")))]
+    #[arg(long, value_name = "DURATION", default_value = "10s")]
+    #[arg(value_parser = checked(duration("100ms", "10m")))]
     pub check_timeout: Duration,
     /// Longest time for a search from its first start, including restarts; the remaining modules then end as
     /// timeout
-    #[arg(long, env = "SIGHTLINE_RUN_TIMEOUT", value_name = "DURATION", default_value = "120s")]
-    #[arg(value_parser = checked(value::duration("100ms", "1h")))]
+    #[arg(long, value_name = "DURATION", default_value = "120s")]
+    #[arg(value_parser = checked(duration("100ms", "1h")))]
     pub run_timeout: Duration,
     /// User-Agent of outgoing requests
-    #[arg(long, env = "SIGHTLINE_USER_AGENT", value_name = "TEXT", default_value = USER_AGENT)]
-    #[arg(value_parser = checked(value::user_agent))]
+    #[arg(long, value_name = "TEXT", default_value = USER_AGENT, value_parser = checked(user_agent))]
     pub user_agent: HeaderValue,
     /// Proxy for outgoing requests.
     #[arg(
         help = "Proxy for outgoing requests: http:// or socks5://[USER:PASSWORD@]HOST:PORT, or httph:// or \
                   socks5h:// if the proxy resolves names"
     )]
-    #[arg(long, env = "SIGHTLINE_OUTBOUND_PROXY", value_name = "URL")]
-    #[arg(value_parser = secret(str::parse::<OutboundProxy>))]
+    #[arg(long, value_name = "URL", value_parser = secret(str::parse::<OutboundProxy>))]
     pub outbound_proxy: Option<OutboundProxy>,
     /// PEM file of certificate authorities to trust for outgoing requests, besides the built-in ones
-    #[arg(id = "ca_file", long = "ca-file", env = "SIGHTLINE_CA_FILE", value_name = "FILE")]
-    #[arg(value_parser = checked(value::authorities))]
+    #[arg(id = "ca_file", long = "ca-file", value_name = "FILE", value_parser = checked(authorities))]
     pub authorities: Option<Authorities>,
     /// Key that modules need (repeatable; variable: SIGHTLINE_KEY_NAME, which other users of the machine
     /// cannot see)
@@ -171,7 +164,7 @@ pub struct EngineConfig {
     #[arg(skip)]
     pub keys: ModuleKeys,
     /// Times that only tests set
-    #[arg(long, env = "SIGHTLINE_TIMES", hide = true, value_delimiter = ',', value_parser = checked(time_setting))]
+    #[arg(long, hide = true, value_delimiter = ',', value_parser = checked(time_setting))]
     times: Vec<(String, Duration)>,
     /// The browsers for premium searches.
     #[command(flatten)]
@@ -224,7 +217,7 @@ impl EngineConfig {
 pub struct AccountConfig {
     /// The limits of each plan.
     #[arg(help = "Plans: NAME=CREDITS[:api][:premium], separated by commas; CREDITS a month, or unlimited")]
-    #[arg(long, env = "SIGHTLINE_PLANS", value_name = "TABLE", default_value = DEFAULT_PLANS)]
+    #[arg(long, value_name = "TABLE", default_value = DEFAULT_PLANS)]
     #[arg(value_parser = checked(|text: &str| text.parse::<PlanTable>()))]
     pub plans: PlanTable,
 }
@@ -235,12 +228,11 @@ pub struct AccountConfig {
 pub struct SuppressionConfig {
     /// File with hashes of identifiers that are never searched, as `sightline suppress hash` writes them; a
     /// server reads it again when it changes
-    #[arg(id = "suppress_file", long = "suppress", env = "SIGHTLINE_SUPPRESS", value_name = "FILE")]
-    #[arg(value_parser = checked(value::readable_file))]
+    #[arg(id = "suppress_file", long = "suppress", value_name = "FILE")]
+    #[arg(value_parser = checked(readable_file))]
     pub file: Option<PathBuf>,
     /// Key of these hashes
-    #[arg(long, env = "SIGHTLINE_SUPPRESS_KEY", value_name = "KEY")]
-    #[arg(value_parser = secret(value::suppress_key))]
+    #[arg(long, value_name = "KEY", value_parser = secret(suppress_key))]
     pub suppress_key: Option<Secret<String>>,
 }
 
@@ -249,11 +241,11 @@ pub struct SuppressionConfig {
 #[command(next_help_heading = "Log")]
 pub struct LogConfig {
     /// Lowest level of log lines: off, error, warn, info, debug or trace
-    #[arg(id = "log_level", long = "log-level", env = "SIGHTLINE_LOG_LEVEL", value_name = "LEVEL")]
+    #[arg(id = "log_level", long = "log-level", value_name = "LEVEL")]
     #[arg(default_value = "info", value_parser = checked(log_level))]
     pub level: LevelFilter,
     /// Format of log lines: text or json
-    #[arg(id = "log_format", long = "log-format", env = "SIGHTLINE_LOG_FORMAT", value_name = "FORMAT")]
+    #[arg(id = "log_format", long = "log-format", value_name = "FORMAT")]
     #[arg(default_value = "text", hide_possible_values = true)]
     pub format: LogFormat,
 }

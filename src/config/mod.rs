@@ -23,10 +23,11 @@ mod groups;
 mod keys;
 mod value;
 
-use std::ffi::{OsStr, OsString};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Command, FromArgMatches};
+use clap::{Arg, Args, Command, FromArgMatches};
 
 use crate::base::signature::PublicKey;
 pub use browsers::BrowserSettings;
@@ -38,6 +39,7 @@ pub use groups::{
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
 pub use value::SandboxMode;
+use value::number;
 pub(crate) use value::{base_url, duration, readable_file, suppress_key};
 
 /// All options of `serve`.
@@ -51,24 +53,17 @@ pub struct ServeConfig {
     pub storage: StorageConfig,
     /// File with the key that encrypts the secrets of webhooks, 32 random bytes in Base64; the same for all instances;
     /// with SQLite, a key beside the database is created by default
-    #[arg(long, env = "SIGHTLINE_SECRET_KEY_FILE", value_name = "FILE", help_heading = "Webhooks")]
-    #[arg(value_parser = checked(readable_file))]
+    #[arg(long, value_name = "FILE", help_heading = "Webhooks", value_parser = checked(readable_file))]
     pub secret_key_file: Option<PathBuf>,
     /// Runs, checks and outgoing requests.
     #[command(flatten)]
     pub engine: EngineConfig,
     /// Signed catalogue that is fetched at the start and daily: an address or a file, as `catalog sign` writes
     /// it; needs --catalog-key
-    #[arg(long, env = "SIGHTLINE_CATALOG_FEED", value_name = "SOURCE", help_heading = "Catalogue")]
-    #[arg(requires = "catalog_keys")]
+    #[arg(long, value_name = "SOURCE", help_heading = "Catalogue", requires = "catalog_keys")]
     pub catalog_feed: Option<String>,
     /// Public key that signs the feed, as `catalog sign` prints it (repeatable; variable: separated by commas)
-    #[arg(
-        long = "catalog-key",
-        env = "SIGHTLINE_CATALOG_KEY",
-        value_name = "KEY",
-        help_heading = "Catalogue"
-    )]
+    #[arg(long = "catalog-key", value_name = "KEY", help_heading = "Catalogue")]
     #[arg(value_delimiter = ',', value_parser = secret(PublicKey::parse))]
     pub catalog_keys: Vec<PublicKey>,
     /// Plans.
@@ -76,8 +71,8 @@ pub struct ServeConfig {
     pub accounts: AccountConfig,
     /// Days after its end that a search is kept; then its query and results are removed and its charge stays
     /// booked; 0 keeps searches without limit
-    #[arg(long, env = "SIGHTLINE_RETAIN_DAYS", value_name = "DAYS", default_value = "90")]
-    #[arg(help_heading = "Privacy", value_parser = checked(value::number(0_u32, 36_500)))]
+    #[arg(long, value_name = "DAYS", default_value = "90")]
+    #[arg(help_heading = "Privacy", value_parser = checked(number(0_u32, 36_500)))]
     pub retain_days: u32,
     /// The identifiers that are never searched.
     #[command(flatten)]
@@ -95,8 +90,7 @@ impl ServeConfig {
     pub fn from_flags<T: Into<OsString> + Clone>(
         flags: impl IntoIterator<Item = T>,
     ) -> Result<Self, clap::Error> {
-        let command = ServeConfig::augment_args(Command::new("serve").no_binary_name(true))
-            .mut_args(|arg| arg.env(None::<&str>));
+        let command = ServeConfig::augment_args(Command::new("serve").no_binary_name(true));
         let mut config = Self::from_arg_matches(&command.try_get_matches_from(flags)?)?;
         config
             .engine
@@ -106,24 +100,38 @@ impl ServeConfig {
     }
 }
 
-/// Lets every option of `command` and its subcommands treat an empty variable as not set, and keeps the
-/// values of variables out of help texts.
-pub fn with_environment(command: Command) -> Command {
-    command
-        .mut_args(|arg| {
-            let variable = arg.get_env().map(OsStr::to_owned);
-            let is_empty = variable.and_then(std::env::var_os).is_some_and(|value| value.is_empty());
-            let arg = arg.hide_env_values(true);
-            if is_empty { arg.env(None::<&str>) } else { arg }
-        })
-        .mut_subcommands(with_environment)
+/// Returns the options of `serve` that have a variable, each with its name: `SIGHTLINE_MAX_RUNS` for `--max-runs`.
+fn variables() -> BTreeMap<String, String> {
+    let options = ServeConfig::augment_args(Command::new("serve"));
+    // Each module key has its own variable.
+    let names = options.get_arguments().filter_map(Arg::get_long).filter(|long| *long != "key");
+    let variable = |long: &str| format!("SIGHTLINE_{}", long.to_uppercase().replace('-', "_"));
+    names.map(|long| (long.to_owned(), variable(long))).collect()
 }
 
-/// Returns the names of set variables that start with `SIGHTLINE_` and belong to no option of `command`. They
-/// are most likely misspelt.
-pub fn unknown_variables(command: &Command) -> Vec<String> {
-    let mut known = Vec::new();
-    collect_variables(command, &mut known);
+/// Gives each option of `serve` its variable, in `command` and its subcommands. An empty variable counts as not set. Help
+/// texts do not show the values of variables.
+pub fn with_environment(command: Command) -> Command {
+    with_variables(command, &variables())
+}
+
+fn with_variables(command: Command, variables: &BTreeMap<String, String>) -> Command {
+    command
+        .mut_args(|arg| {
+            let variable = arg.get_long().and_then(|long| variables.get(long));
+            let is_set = |name: &&String| std::env::var_os(name).is_none_or(|value| !value.is_empty());
+            match variable.filter(is_set).cloned() {
+                Some(variable) => arg.hide_env_values(true).env(variable),
+                None => arg,
+            }
+        })
+        .mut_subcommands(|command| with_variables(command, variables))
+}
+
+/// Returns the names of set variables that start with `SIGHTLINE_` and belong to no option. They are most likely
+/// misspelt.
+pub fn unknown_variables() -> Vec<String> {
+    let known = variables();
     let mut unknown: Vec<String> = std::env::vars_os()
         .filter_map(|(name, _)| name.into_string().ok())
         .filter(|name| name.starts_with("SIGHTLINE_") && !name.starts_with(VARIABLE_PREFIX))
@@ -131,16 +139,10 @@ pub fn unknown_variables(command: &Command) -> Vec<String> {
         .filter(|name| !name.starts_with("SIGHTLINE_TEST_"))
         // The clients in scripts/examples read these, and may run in the same shell.
         .filter(|name| !["SIGHTLINE_URL", "SIGHTLINE_API_KEY"].contains(&name.as_str()))
-        .filter(|name| !known.contains(name))
+        .filter(|name| !known.values().any(|known| known == name))
         .collect();
     unknown.sort();
     unknown
-}
-
-fn collect_variables(command: &Command, known: &mut Vec<String>) {
-    let variables = command.get_arguments().filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned));
-    known.extend(variables);
-    command.get_subcommands().for_each(|command| collect_variables(command, known));
 }
 
 #[cfg(test)]

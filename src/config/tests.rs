@@ -1,7 +1,5 @@
 use std::net::SocketAddr;
 
-use clap::{Args as _, Command};
-
 use super::*;
 
 fn parse(flags: &[&str]) -> Result<ServeConfig, String> {
@@ -141,19 +139,6 @@ fn lists_take_repeated_flags_and_separators() {
     assert_eq!(config.engine.catalog.files.len(), 3);
     assert_eq!(config.server.cors_origins, ["https://a.example", "https://b.example:8443"]);
     assert_eq!(config.server.trusted_proxies.len(), 2);
-}
-
-#[test]
-fn every_option_has_a_variable_of_its_own_name() {
-    let command = ServeConfig::augment_args(Command::new("serve"));
-    for arg in command.get_arguments() {
-        let long = arg.get_long().unwrap();
-        let variable = arg.get_env().map(|name| name.to_string_lossy().into_owned());
-        let want = format!("SIGHTLINE_{}", long.to_uppercase().replace('-', "_"));
-        // Each module key has its own variable.
-        assert_eq!(variable, (long != "key").then_some(want));
-        assert!(arg.get_help().is_some(), "{long}");
-    }
 }
 
 #[test]

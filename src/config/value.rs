@@ -1,7 +1,7 @@
 //! Parsers for kinds of values. Their errors say what was expected.
 
 use std::fmt::Display;
-use std::io::Read as _;
+use std::io::{Read as _, read_to_string};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -58,12 +58,12 @@ pub(crate) fn rate_limit(text: &str) -> Parsed<(Policy, u32)> {
 
 /// Returns a parser for a duration from `least` to `most`: digits and a unit.
 pub(crate) fn duration(least: &'static str, most: &'static str) -> impl Fn(&str) -> Parsed<Duration> + Clone {
+    let is_within = move |duration: &Duration| {
+        read_duration(least).is_some_and(|least| *duration >= least)
+            && read_duration(most).is_some_and(|most| *duration <= most)
+    };
     move |text| {
-        let range = || match (read_duration(least), read_duration(most)) {
-            (Some(least), Some(most)) => least..=most,
-            _ => Duration::ZERO..=Duration::ZERO,
-        };
-        read_duration(text).filter(|duration| range().contains(duration)).ok_or_else(|| {
+        read_duration(text).filter(is_within).ok_or_else(|| {
             format!("expected a number with its unit (ms, s, m, h or d), from {least} to {most}")
         })
     }
@@ -114,14 +114,9 @@ pub(crate) fn cors_origin(text: &str) -> Parsed<String> {
 
 /// Parses an address of the web without user, query and fragment.
 pub(super) fn web_address(text: &str) -> Option<Url> {
-    Url::parse(text).ok().filter(|url| {
-        matches!(url.scheme(), "http" | "https")
-            && url.has_host()
-            && url.username().is_empty()
-            && url.password().is_none()
-            && url.query().is_none()
-            && url.fragment().is_none()
-    })
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    // Nothing else is in it.
+    (url.as_str() == format!("{}{}", url.origin().ascii_serialization(), url.path())).then_some(url)
 }
 
 /// The longest file from which an address is read.
@@ -130,25 +125,15 @@ const ADDRESS_FILE_BYTES: u64 = 4096;
 /// Parses the address of the database, or `@FILE` for a file that contains it. Systems that pass secrets as
 /// files need no secret in the environment then. The errors never repeat the text.
 pub(crate) fn database(text: &str) -> Parsed<DatabaseUrl> {
-    match text.strip_prefix('@') {
-        Some(file) => {
-            let address = read_address(file).map_err(|error| {
-                format!("cannot read the file after the @ ({error}); it must contain the address")
-            })?;
-            database_address(address.trim()).map_err(|error| format!("in the file: {error}"))
-        }
-        None => database_address(text),
-    }
-}
-
-fn read_address(file: &str) -> std::io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(file)?.take(ADDRESS_FILE_BYTES).read_to_string(&mut text)?;
-    Ok(text)
-}
-
-fn database_address(text: &str) -> Parsed<DatabaseUrl> {
-    text.parse().map_err(|error| format!("{error}; or @FILE for a file that contains the address"))
+    let parse = |text: &str| {
+        text.parse().map_err(|error| format!("{error}; or @FILE for a file that contains the address"))
+    };
+    let Some(file) = text.strip_prefix('@') else { return parse(text) };
+    let read = std::fs::File::open(file).and_then(|file| read_to_string(file.take(ADDRESS_FILE_BYTES)));
+    let address = read.map_err(|error| {
+        format!("cannot read the file after the @ ({error}); it must contain the address")
+    })?;
+    parse(address.trim()).map_err(|error| format!("in the file: {error}"))
 }
 
 /// Parses a `User-Agent` header.
