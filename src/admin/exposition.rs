@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::base::count::{BOUNDS, HistogramSnapshot};
+use crate::base::count::{BOUNDS, DurationHistogram, HistogramSnapshot};
 
 /// The type of a metric family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,15 +24,16 @@ pub(super) type Label<'a> = (&'static str, &'a str);
 pub(super) struct Exposition(String);
 
 impl Exposition {
-    /// Begins a family: its name (with its unit, and `_total` for a counter) and its help text.
-    pub(super) fn family<'a>(&'a mut self, kind: Kind, name: &'a str, help: &str) -> Family<'a> {
+    /// Begins a family. `help` is its name (with its unit, and `_total` for a counter), a space and its help text.
+    pub(super) fn family<'a>(&'a mut self, kind: Kind, help: &'a str) -> Family<'a> {
+        let name = help.split(' ').next().unwrap_or_default();
         let kind = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
             Kind::Histogram => "histogram",
         };
         // Writing to a String does not fail.
-        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+        let _ = write!(self.0, "# HELP {help}\n# TYPE {name} {kind}\n");
         Family { page: self, name }
     }
 
@@ -41,24 +42,25 @@ impl Exposition {
         &mut self,
         label: &'static str,
         kind: Kind,
-        name: &str,
         help: &str,
         samples: impl IntoIterator<Item = (&'a str, u64)>,
     ) {
-        let mut family = self.family(kind, name, help);
+        let mut family = self.family(kind, help);
         for (value, count) in samples {
             family.sample(&[(label, value)], count as f64);
         }
     }
 
-    /// Writes a family of one counter.
-    pub(super) fn counter(&mut self, name: &str, help: &str, value: u64) {
-        self.family(Kind::Counter, name, help).sample(&[], value as f64);
+    /// Writes families of one sample each.
+    pub(super) fn rows<'a>(&mut self, rows: impl IntoIterator<Item = (Kind, &'a str, f64)>) {
+        for (kind, help, value) in rows {
+            self.family(kind, help).sample(&[], value);
+        }
     }
 
-    /// Writes a family of one gauge.
-    pub(super) fn gauge(&mut self, name: &str, help: &str, value: f64) {
-        self.family(Kind::Gauge, name, help).sample(&[], value);
+    /// Writes a family of one histogram.
+    pub(super) fn spread(&mut self, help: &str, durations: &DurationHistogram) {
+        self.family(Kind::Histogram, help).histogram(&[], &durations.snapshot());
     }
 
     /// Returns the text of the page.

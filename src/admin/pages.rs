@@ -33,12 +33,13 @@ pub struct Parts {
 
 /// When each periodic task was done last, by its name.
 pub type TaskTimes = Mutex<BTreeMap<&'static str, Instant>>;
+
 /// Returns the page. It makes no database query, so it also answers while the database is unavailable. Until the server
 /// serves, it contains only the metrics of the process.
 pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> String {
     let mut page = Exposition::default();
-    let help = "1, with the version as its label.";
-    page.by("version", Gauge, "sightline_build_info", help, [(env!("CARGO_PKG_VERSION"), 1)]);
+    let version = [(env!("CARGO_PKG_VERSION"), 1)];
+    page.by("version", Gauge, "sightline_build_info 1, with the version as its label.", version);
     if let Some(parts) = parts {
         write_listener(&mut page, parts);
         write_load(&mut page, parts);
@@ -47,8 +48,8 @@ pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> String {
         write_modules(&mut page, parts);
         write_deliveries(&mut page, parts);
         write_store(&mut page, parts);
-        let help = "Time since a periodic task was done last.";
-        let mut ages = page.family(Gauge, "sightline_maintenance_age_seconds", help);
+        let help = "sightline_maintenance_age_seconds Time since a periodic task was done last.";
+        let mut ages = page.family(Gauge, help);
         for (task, done) in &*parts.maintained.lock() {
             ages.sample(&[("task", task)], done.elapsed().as_secs_f64());
         }
@@ -60,145 +61,141 @@ pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> String {
 /// Writes the requests and the threads of the public listener.
 fn write_listener(page: &mut Exposition, parts: &Parts) {
     let (load, sides) = (parts.threads.load(), || parts.traffic.iter().map(|side| &**side));
-    let help = "Answers by route, method and status; the route is none or /app none for an unknown path.";
-    let mut requests = page.family(Counter, "sightline_http_requests_total", help);
+    let help = "sightline_http_requests_total Answers by route, method and status; the route is none or /app none for \
+                an unknown path.";
+    let mut requests = page.family(Counter, help);
     for (route, method, status, count) in sides().flat_map(Traffic::answers) {
         let labels = [("route", route), ("method", method), ("status", &status.to_string())];
         requests.sample(&labels, count as f64);
     }
-    let help =
-        "Time from a fully read request to its answer, or to the first byte of its stream, including waits.";
-    let mut durations = page.family(Histogram, "sightline_http_request_duration_seconds", help);
+    let help = "sightline_http_request_duration_seconds Time from a fully read request to its answer, or to the first \
+                byte of its stream, including waits.";
+    let mut durations = page.family(Histogram, help);
     for (route, method, spread) in sides().flat_map(Traffic::durations) {
         durations.histogram(&[("route", route), ("method", method)], &spread);
     }
-    let long = "threads for streams, waits, large answers and slow bodies.";
-    page.gauge("sightline_http_workers_busy", "Busy request workers.", load.workers_busy as f64);
-    page.gauge("sightline_http_workers", "Request workers.", load.workers_max as f64);
-    let (waiting, most) = (load.requests_queued as f64, load.requests_queued_max as f64);
-    page.gauge("sightline_http_queue_length", "Requests that wait for a worker.", waiting);
-    page.gauge("sightline_http_queue_length_max", "Limit on requests that wait for a worker.", most);
-    page.gauge("sightline_http_long_threads", &format!("Busy {long}"), load.streams_open as f64);
-    page.gauge("sightline_http_long_threads_max", &format!("Limit on {long}"), load.streams_max as f64);
-    let (streams, waits) =
-        sides().fold((0, 0), |(a, b), side| (a + side.streams.get(), b + side.waits.get()));
-    page.gauge("sightline_http_streams", "Open streams.", streams as f64);
-    page.gauge("sightline_http_waits", "Requests that wait for the end of a search.", waits as f64);
-    let help = "Requests answered 503 because all threads and queues were full.";
-    page.counter("sightline_http_overloaded_total", help, load.refused_total);
-    let help = "Times that the accept loop failed and was replaced.";
-    page.counter("sightline_http_accept_rebuilds_total", help, load.rebuilds_total);
+    let streams = sides().map(|side| side.streams.get()).sum::<u64>() as f64;
+    let waits = sides().map(|side| side.waits.get()).sum::<u64>() as f64;
+    let (queued, queued_max) = (load.requests_queued as f64, load.requests_queued_max as f64);
+    page.rows([
+        (Gauge, "sightline_http_workers_busy Busy request workers.", load.workers_busy as f64),
+        (Gauge, "sightline_http_workers Request workers.", load.workers_max as f64),
+        (Gauge, "sightline_http_queue_length Requests that wait for a worker.", queued),
+        (Gauge, "sightline_http_queue_length_max Limit on requests that wait for a worker.", queued_max),
+        (Gauge, "sightline_http_long_threads Threads for streams and waits.", load.streams_open as f64),
+        (Gauge, "sightline_http_long_threads_max Limit on these threads.", load.streams_max as f64),
+        (Gauge, "sightline_http_streams Open streams.", streams),
+        (Gauge, "sightline_http_waits Requests that wait for the end of a search.", waits),
+        (Counter, "sightline_http_overloaded_total Requests refused at a limit.", load.refused_total as f64),
+        (Counter, "sightline_http_accept_rebuilds_total New accept loops.", load.rebuilds_total as f64),
+    ]);
 }
 
 /// Writes what runs now.
 fn write_load(page: &mut Exposition, parts: &Parts) {
     let (runs, scheduler) = (&parts.api.runs, &parts.api.runs.scheduler);
     let ((driven, waiting), (busy, workers)) = (runs.load(), scheduler.load());
-    let (pages, sessions) = (scheduler.busy_in_browsers(), runs.browsers.sessions());
-    page.gauge("sightline_runs_driven", "Searches that run on this instance.", driven as f64);
-    let help = "Searches of all instances that wait for a driver, measured every few seconds.";
-    page.gauge("sightline_runs_waiting", help, waiting as f64);
-    page.gauge("sightline_check_workers_busy", "Busy check workers.", busy as f64);
-    page.gauge("sightline_check_workers", "Check workers.", workers as f64);
-    let help = "Pages that are open in browsers for premium searches.";
-    page.gauge("sightline_browser_sessions_busy", help, pages as f64);
-    let help = "Limit on pages open in browsers; 0 if no browser is configured.";
-    page.gauge("sightline_browser_sessions", help, sessions as f64);
-    let help = "Checks of running searches that have not begun.";
-    page.gauge("sightline_checks_waiting", help, scheduler.waiting() as f64);
+    let (pages, sessions) = (scheduler.busy_in_browsers() as f64, runs.browsers.sessions() as f64);
+    page.rows([
+        (Gauge, "sightline_runs_driven Searches that run on this instance.", driven as f64),
+        (Gauge, "sightline_runs_waiting Searches of all instances that wait for a driver.", waiting as f64),
+        (Gauge, "sightline_check_workers_busy Busy check workers.", busy as f64),
+        (Gauge, "sightline_check_workers Check workers.", workers as f64),
+        (Gauge, "sightline_browser_sessions_busy Pages that are open in the browser.", pages),
+        (Gauge, "sightline_browser_sessions Limit on these pages; 0 if no browser is configured.", sessions),
+        (Gauge, "sightline_checks_waiting Checks that have not begun.", scheduler.waiting() as f64),
+    ]);
 }
 
 /// Writes what became of searches. The bookings are those of this process: the ledger in the database is authoritative.
 fn write_runs(page: &mut Exposition, figures: &Figures) {
-    let help = "Searches charged and started on this instance, by type.";
+    let help = "sightline_runs_started_total Searches charged and started on this instance, by type.";
     let started = figures.started().map(|(search_type, count)| (search_type.as_str(), count));
-    page.by("type", Counter, "sightline_runs_started_total", help, started);
-    let help = "Searches ended on this instance, by status.";
+    page.by("type", Counter, help, started);
+    let help = "sightline_runs_ended_total Searches ended on this instance, by status.";
     let ended = [("completed", figures.completed.get()), ("failed", figures.failed.get())];
-    page.by("status", Counter, "sightline_runs_ended_total", help, ended);
-    let help = "Time from the first start of a search to its end, for searches ended on this instance.";
-    let mut durations = page.family(Histogram, "sightline_run_duration_seconds", help);
-    durations.histogram(&[], &figures.run_durations.snapshot());
-    let help = "Time that a search waited for its first driver, for searches first driven on this instance.";
-    let mut waits = page.family(Histogram, "sightline_queue_duration_seconds", help);
-    waits.histogram(&[], &figures.queue_durations.snapshot());
-    for (name, help, count) in [
-        ("runs_taken_over", "Interrupted searches that this instance took over.", &figures.taken_over),
-        ("results", "Results stored by this instance.", &figures.results),
-        ("charges", "Charges booked by this instance.", &figures.charges),
-        ("credits_charged", "Credits charged by this instance.", &figures.credits_charged),
-        ("refunds", "Refunds booked by this instance.", &figures.refunds),
-        ("credits_refunded", "Credits refunded by this instance.", &figures.credits_refunded),
-    ] {
-        page.counter(&format!("sightline_{name}_total"), help, count.get());
-    }
+    page.by("status", Counter, help, ended);
+    let help =
+        "sightline_run_duration_seconds Time from the first start of a search to its end on this instance.";
+    page.spread(help, &figures.run_durations);
+    let help =
+        "sightline_queue_duration_seconds Time that a search waited for its first driver on this instance.";
+    page.spread(help, &figures.queue_durations);
+    let counts = [
+        ("sightline_runs_taken_over_total Interrupted searches taken over.", &figures.taken_over),
+        ("sightline_results_total Results stored by this instance.", &figures.results),
+        ("sightline_charges_total Charges booked by this instance.", &figures.charges),
+        ("sightline_credits_charged_total Credits charged by this instance.", &figures.credits_charged),
+        ("sightline_refunds_total Refunds booked by this instance.", &figures.refunds),
+        ("sightline_credits_refunded_total Credits refunded by this instance.", &figures.credits_refunded),
+        ("sightline_shared_answers_total Checks that shared an answer.", &figures.shared_answers),
+    ];
+    page.rows(counts.map(|(help, count)| (Counter, help, count.get() as f64)));
 }
 
 fn write_checks(page: &mut Exposition, figures: &Figures) {
-    let help = "Ended modules by type of search and outcome.";
-    let mut checks = page.family(Counter, "sightline_checks_total", help);
+    let help = "sightline_checks_total Ended modules by type of search and outcome.";
+    let mut checks = page.family(Counter, help);
     for (search_type, outcome, count) in figures.checks() {
         checks.sample(&[("type", search_type.as_str()), ("outcome", outcome.as_str())], count as f64);
     }
-    let help = "Modules that ended with the answer to another search for the same query.";
-    page.counter("sightline_shared_answers_total", help, figures.shared_answers.get());
-    let help = "Modules that were not asked, or not given the configured time, by reason.";
-    let cuts = figures.cuts().map(|(cut, count)| (cut.as_str(), count));
-    page.by("reason", Counter, "sightline_checks_cut_total", help, cuts);
-    let help = "Duration of a check, including its retries and its control check.";
-    let mut durations = page.family(Histogram, "sightline_check_duration_seconds", help);
-    durations.histogram(&[], &figures.check_durations.snapshot());
+    let help = "sightline_checks_cut_total Modules not asked, or not given the configured time, by reason.";
+    page.by("reason", Counter, help, figures.cuts().map(|(cut, count)| (cut.as_str(), count)));
+    let help =
+        "sightline_check_duration_seconds Duration of a check, with its retries and its control check.";
+    page.spread(help, &figures.check_durations);
 }
 
 fn write_modules(page: &mut Exposition, parts: &Parts) {
     let (health, catalog, now) = (&parts.api.runs.health, parts.api.runs.catalog(), parts.api.clock.now());
-    let help = "Hosts that searches do not ask because they gave no answer to the last checks.";
-    page.gauge("sightline_circuits_open", help, health.circuits.open().len() as f64);
-    let help = "Modules that searches do not ask because they failed their last control checks.";
-    page.gauge("sightline_modules_quarantined", help, health.quarantines.open().len() as f64);
+    let (circuits, quarantines) = (health.circuits.open().len(), health.quarantines.open().len());
     let feed = catalog.feed();
-    if let Some(version) = feed.in_use {
-        let help = "Time since the catalogue feed in use was signed.";
-        page.gauge("sightline_catalog_feed_age_seconds", help, version.age(now) as f64);
-    }
-    let help = "1 if the last attempt brought no catalogue feed that can be used.";
-    page.gauge("sightline_catalog_feed_failed", help, f64::from(u8::from(feed.failed.is_some())));
+    let has_failed = f64::from(u8::from(feed.failed.is_some()));
+    page.rows([
+        (Gauge, "sightline_circuits_open Hosts not asked because they did not answer.", circuits as f64),
+        (Gauge, "sightline_modules_quarantined Modules not asked after failed controls.", quarantines as f64),
+        (Gauge, "sightline_catalog_feed_failed 1 if the last attempt brought no usable feed.", has_failed),
+    ]);
+    let age = feed.in_use.map(|version| version.age(now) as f64);
+    let help = "sightline_catalog_feed_age_seconds Time since the catalogue feed in use was signed.";
+    page.rows(age.map(|age| (Gauge, help, age)));
     let all = health.of_all(catalog.modules(), now);
     let count = |verdict| all.iter().filter(|(_, health)| health.status == verdict).count() as u64;
     let modules = Verdict::ALL.into_iter().map(|verdict| (verdict.as_str(), count(verdict)));
-    let help = "Modules of the catalogue by their current health.";
-    page.by("health", Gauge, "sightline_modules", help, modules);
+    page.by("health", Gauge, "sightline_modules Modules of the catalogue by their current health.", modules);
 }
 
 fn write_deliveries(page: &mut Exposition, parts: &Parts) {
     let Some(deliveries) = &parts.deliveries else { return };
     let figures = &deliveries.figures;
-    let help = "Messages to webhooks that this instance is sending.";
-    page.gauge("sightline_deliveries_busy", help, deliveries.busy() as f64);
-    let help = "Attempts of this instance to send a message to a webhook, by success.";
+    let help = "sightline_delivery_attempts_total Attempts to send a message to a webhook, by success.";
     let attempts = [("delivered", figures.delivered.get()), ("failed", figures.failed.get())];
-    page.by("result", Counter, "sightline_delivery_attempts_total", help, attempts);
-    let help = "Webhooks that this instance disabled because their receivers failed or wanted no more.";
-    page.counter("sightline_webhooks_disabled_total", help, figures.disabled.get());
+    page.by("result", Counter, help, attempts);
+    let (busy, disabled) = (deliveries.busy() as f64, figures.disabled.get() as f64);
+    page.rows([
+        (Gauge, "sightline_deliveries_busy Messages to webhooks that are being sent.", busy),
+        (Counter, "sightline_webhooks_disabled_total Webhooks disabled because receivers failed.", disabled),
+    ]);
 }
 
 fn write_store(page: &mut Exposition, parts: &Parts) {
     let (load, operations) = (parts.api.store.load(), parts.api.store.operations());
-    let help = "Open connections of the store's pool.";
     let connections = [("used", load.used as u64), ("idle", load.idle as u64)];
-    page.by("state", Gauge, "sightline_store_connections", help, connections);
-    let help = "Limit on open connections of the store's pool.";
-    page.gauge("sightline_store_connections_max", help, load.max as f64);
+    page.by("state", Gauge, "sightline_store_connections Open connections of the store's pool.", connections);
+    let is_away = f64::from(u8::from(load.is_unavailable));
+    page.rows([
+        (Gauge, "sightline_store_connections_max Limit on these connections.", load.max as f64),
+        (Gauge, "sightline_store_away 1 while the database is unavailable or refuses writes.", is_away),
+    ]);
     let help =
-        "1 while the database is unavailable, or since it refused a write until a health check writes again.";
-    page.gauge("sightline_store_away", help, f64::from(u8::from(load.is_unavailable)));
-    let help = "Duration of operations of the store, including the wait for a connection, and failures.";
-    let mut durations = page.family(Histogram, "sightline_store_operation_duration_seconds", help);
+        "sightline_store_operation_duration_seconds Duration of operations, with the wait for a connection.";
+    let mut durations = page.family(Histogram, help);
     for (name, metrics) in &operations {
         durations.histogram(&[("operation", name)], &metrics.durations.snapshot());
     }
-    let help = "Failed operations of the store: unavailable can be retried, broken is a defect.";
-    let mut failures = page.family(Counter, "sightline_store_failures_total", help);
+    let help =
+        "sightline_store_failures_total Failed operations: unavailable can be retried, broken is a defect.";
+    let mut failures = page.family(Counter, help);
     for (name, metrics) in &operations {
         for (kind, count) in [("unavailable", &metrics.unavailable), ("broken", &metrics.broken)] {
             failures.sample(&[("operation", name), ("kind", kind)], count.get() as f64);
