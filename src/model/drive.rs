@@ -198,11 +198,11 @@ pub struct StoppedRun {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notification {
-    /// Data of a run was stored.
-    Changed {
+    /// A run was taken over. Its earlier driver would learn it when it saves.
+    TakenOver {
         /// The run.
         run: RunId,
-        /// The [epoch](crate::model::drive::Lease::epoch) of the instance that stored it.
+        /// The [epoch](crate::model::drive::Lease::epoch) of the new driver.
         epoch: u64,
     },
     /// A run was stopped by its owner. Its driver learns the time when it saves.

@@ -88,12 +88,18 @@ pub struct Watch {
     /// The last run, which may have been deleted since; null if there was none.
     #[serde(rename = "last_run_id")]
     pub last_run: Option<RunId>,
+    /// The time at which the last run was started, unless there was none or it was deleted.
+    #[serde(skip)]
+    pub last_run_at: Option<Timestamp>,
     /// Whether the last run has not ended, or has not been compared.
     #[serde(skip)]
     pub is_open: bool,
     /// Time at which the watch was created: RFC 3339, UTC, milliseconds.
     #[serde(with = "millis")]
     pub created_at: Timestamp,
+    /// The number of changes that were found and are still stored.
+    #[serde(skip)]
+    pub changes: u64,
 }
 
 impl Watch {
@@ -103,15 +109,6 @@ impl Watch {
         let (query, choice) = (self.query.clone(), self.choice.clone());
         Search { search_type, query, premium, options, choice, follow: None, purpose: None }
     }
-}
-
-/// What a watch has done so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WatchActivity {
-    /// The number of changes that it has found and that are still stored.
-    pub changes: u64,
-    /// The time at which its last run was started, unless there was none or it was deleted.
-    pub last_run_at: Option<Timestamp>,
 }
 
 words! {

@@ -226,7 +226,7 @@ impl Runs {
                 last.add_report(ModuleReport::skipped(id, platform, Reason::Stopped));
             }
             ending::store_stopped(self, &run, last)?;
-            self.notify(Notification::Changed { run: run.id(), epoch: run.lease().epoch });
+            self.notify(Notification::TakenOver { run: run.id(), epoch: run.lease().epoch });
         }
         Ok(())
     }

@@ -17,9 +17,9 @@ use crate::model::audit::Origin;
 use crate::model::drive::{Notification, Subscriber};
 use crate::model::run::Status;
 
-/// The interval at which the store is asked for changes of runs that have readers here and are driven elsewhere.
-/// Notifications may be lost, and SQLite sends none.
-pub(super) const POLL_EVERY: Duration = Duration::from_secs(1);
+/// The interval at which the store is asked for changes of runs that have readers here and are driven elsewhere. It is one
+/// short statement for all of them.
+pub(super) const POLL_EVERY: Duration = Duration::from_millis(250);
 
 impl Runs {
     /// Returns what the readers of a run wait for, whether it is live here or not.
@@ -109,9 +109,8 @@ impl Runs {
         }
     }
 
-    /// Stops a run that another instance writes with a later lease, before its driver detects this by a refused
-    /// write.
-    fn note_change(&self, run: RunId, epoch: u64) {
+    /// Stops a run that another instance drives with a later lease, before its driver detects this by a refused write.
+    fn note_taken_over(&self, run: RunId, epoch: u64) {
         if let Some(live) = self.live(run).filter(|live| live.lease().epoch < epoch) {
             live.lose();
         }
@@ -135,7 +134,7 @@ impl Runs {
 impl Subscriber for Runs {
     fn notify(&self, notification: Notification) {
         match notification {
-            Notification::Changed { run, epoch } => self.note_change(run, epoch),
+            Notification::TakenOver { run, epoch } => self.note_taken_over(run, epoch),
             Notification::Stopped(run) => {
                 if let Some(live) = self.live(run) {
                     live.request_save();
@@ -186,7 +185,7 @@ impl Runs {
     }
 }
 
-/// Wakes the readers of runs that have changed in the store, every second.
+/// Wakes the readers of runs that have changed in the store.
 fn poll(runs: &Weak<Runs>) {
     type Known = HashMap<RunId, Option<(u64, Status)>>;
     let (mut known, mut is_away) = (Known::new(), false);

@@ -15,9 +15,8 @@ use super::pool::{Pool, Taken};
 use super::postgres::Server;
 use super::sqlite::{self, DatabaseFile};
 use super::tx::{Operation, Tx};
-use super::value::{FromRow, Row, Value, values};
+use super::value::{FromRow, Row, Value};
 use crate::base::count::{Counter, DurationHistogram};
-use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::audit::{AuditEvent, Origin};
 use crate::model::drive::Subscriber;
@@ -26,10 +25,6 @@ use crate::model::drive::Subscriber;
 const LOCKED: &str = "SELECT 1 FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' \
      AND relation IN (to_regclass('accounts'), to_regclass('api_keys')) \
      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
-
-/// Sends notifications. The commit does not wait for the disk, because no data is lost with a notification.
-const NOTIFY: &str = "SELECT pg_notify('sightline', value) \
-     FROM (SELECT set_config('synchronous_commit', 'off', true)) AS lightly, json_array_elements_text(?1)";
 
 /// An open database, SQLite or PostgreSQL. Every operation is one transaction.
 pub struct Store {
@@ -129,23 +124,9 @@ impl Store {
     /// Delivers notifications of this and other processes to `subscriber` as long as it exists. The first one is
     /// [`Notification::Connected`](crate::model::drive::Notification::Connected), which is sent when the subscription
     /// is established. Returns `false` if the store serves only one process and sends no notifications.
-    pub fn listen(self: &Arc<Self>, subscriber: Weak<dyn Subscriber>) -> Result<bool> {
+    pub fn listen(&self, subscriber: Weak<dyn Subscriber>) -> Result<bool> {
         let Backend::Postgres(server) = &self.backend else { return Ok(false) };
-        // The threads must not keep this from being dropped.
-        let store = Arc::downgrade(self);
-        let send = move |texts: String| {
-            let store = store.upgrade()?;
-            let send = |tx: &mut Tx| tx.execute(NOTIFY, values![&texts]).map(drop);
-            Some(store.with(&store.writing, BACKGROUND_WAIT, send))
-        };
-        self.measured("listen", false, || server.listen(subscriber, send).map(|()| true))
-    }
-
-    /// Notifies other instances, after a short time, that a driver's write to a run was committed.
-    pub(super) fn publish(&self, run: RunId, epoch: u64) {
-        if let Backend::Postgres(server) = &self.backend {
-            server.publish(run, epoch);
-        }
+        self.measured("listen", false, || server.listen(subscriber).map(|()| true))
     }
 
     /// Runs `work` on a connection whose server answers.

@@ -8,6 +8,38 @@ use crate::base::storage::StorageError;
 /// The result of an operation.
 pub type Result<T, E = StorageError> = std::result::Result<T, E>;
 
+/// A driver's message without values, which may be queries and results.
+#[derive(Debug, thiserror::Error)]
+#[error("{driver}: {text}")]
+pub(super) struct DriverError {
+    pub(super) driver: &'static str,
+    pub(super) text: String,
+    pub(super) meaning: Option<Meaning>,
+}
+
+/// What an error means to the operator, besides that the database fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// The server refused this program's login or database.
+    Refusal,
+    /// The file has lost data that was written to it.
+    Damage,
+    /// The file is no database at all, or encrypted.
+    Foreign,
+}
+
+/// Returns the message of the driver's error that a failure of the store comes from.
+pub(super) fn cause_of(failure: &StorageError) -> String {
+    failure.source().map(ToString::to_string).unwrap_or_default()
+}
+
+impl Meaning {
+    /// Returns the meaning of the driver's error that a failure of the store comes from.
+    pub(super) fn of(failure: &StorageError) -> Option<Self> {
+        failure.source()?.downcast_ref::<DriverError>()?.meaning
+    }
+}
+
 /// The reason why a text is not a valid database address. It contains no part of the text, which may include a
 /// password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,7 +128,7 @@ pub enum OpenError {
     Tls(String),
     /// The server refuses this program: a wrong password, or a database that does not exist.
     // The kind of the cause is left out, because it concerns callers of an open store.
-    #[error("cannot open {address}: {}", cause.source().map(ToString::to_string).unwrap_or_default())]
+    #[error("cannot open {address}: {}", cause_of(cause))]
     Refused {
         /// The address without its password.
         address: String,

@@ -77,9 +77,12 @@ pub(super) const TRIAL_WAIT: Duration = Duration::from_millis(100);
 /// driver's longest pause between two tries, so that the health does not alternate while a run waits for the store.
 pub(super) const REFUSED_WRITE_COUNTS: Duration = Duration::from_secs(5);
 
-/// The time by which the wait for an answer is longer than the server's `statement_timeout`. A working server has
-/// cancelled the statement and reported it by then. A hung server or a network that lost the answer never does.
-pub(super) const ANSWER_MARGIN: Duration = Duration::from_secs(2);
+/// The time for which an answer is waited for. It is longer than `statement_timeout`: a working server has cancelled the
+/// statement and reported it by then. A hung server or a network that lost the answer never does.
+pub(super) const ANSWER: Duration = Duration::from_secs(12);
+
+/// The same for migrations, whose statements the server allows more time: see `schema`.
+pub(super) const MIGRATION: Duration = Duration::from_secs(16 * 60);
 
 /// The time limit for connecting as a whole, including TLS and authentication.
 pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);

@@ -199,7 +199,7 @@ impl Tx {
         match self {
             Self::Sqlite(_) => Ok(()),
             Self::Postgres(session) => {
-                let text = encode(&[notification])?;
+                let text = encode(&notification)?;
                 session.run("SELECT pg_notify('sightline', ?1)", values![text]).map(drop)
             }
         }

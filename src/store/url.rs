@@ -71,26 +71,21 @@ impl FromStr for DatabaseUrl {
 }
 
 fn sqlite_path(path: &str) -> Result<PathBuf, UrlError> {
-    let path = match path.strip_prefix("//") {
-        Some(rest) if rest.starts_with('/') => rest,
-        Some(_) => {
-            return Err(UrlError::new("after \"sqlite://\" an absolute path must follow; use sqlite:PATH"));
-        }
-        None => path,
+    let path = path.strip_prefix("//").filter(|rest| rest.starts_with('/')).unwrap_or(path);
+    let why = if path.starts_with("//") {
+        "after \"sqlite://\" an absolute path must follow; use sqlite:PATH".to_owned()
+    } else if path.is_empty() || path.ends_with('/') {
+        format!("a file name is missing; {FORMS}")
+    } else if path.starts_with(':') {
+        "a database in memory is lost when the program ends; use sqlite:PATH".to_owned()
+    } else if path.contains("://") {
+        format!("a path must follow \"sqlite:\", not another address; {FORMS}")
+    } else if path.contains('?') {
+        "an SQLite address has no parameters: \"?\" is not allowed in its path".to_owned()
+    } else {
+        return Ok(PathBuf::from(path));
     };
-    if path.is_empty() || path.ends_with('/') {
-        return Err(UrlError::new(format!("a file name is missing; {FORMS}")));
-    }
-    if path.starts_with(':') {
-        return Err(UrlError::new("a database in memory is lost when the program ends; use sqlite:PATH"));
-    }
-    if path.contains("://") {
-        return Err(UrlError::new(format!("a path must follow \"sqlite:\", not another address; {FORMS}")));
-    }
-    if path.contains('?') {
-        return Err(UrlError::new("an SQLite address has no parameters: \"?\" is not allowed in its path"));
-    }
-    Ok(PathBuf::from(path))
+    Err(UrlError::new(why))
 }
 
 impl fmt::Display for DatabaseUrl {
@@ -135,19 +130,39 @@ pub struct PostgresTarget {
 }
 
 impl PostgresTarget {
-    /// Parses an address that starts with `postgres://` or `postgresql://`.
+    /// Parses an address that starts with `postgres://` or `postgresql://`. Refuses one in which a part of the password could
+    /// be read as the user, the host or the database, which are shown.
     pub(super) fn parse(text: &str) -> Result<Self, UrlError> {
-        refuse_ambiguous(text)?;
-        // The driver parses the address in the same way: everything before the first @ is user and password.
         let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
-        let (login, place) = rest.split_once('@').map_or((None, rest), |(login, place)| (Some(login), place));
+        // The driver ends user and password at the first @, wherever it is.
+        let (login, place) = rest.split_at(rest.find('@').map_or(0, |at| at + 1));
+        let user = login.split([':', '@']).next().unwrap_or_default();
+        let is_parameter = login.split_once('?').is_some_and(|(_, query)| query.contains("password="));
+        if place.contains('@') || user.contains(['/', '?', '#']) || is_parameter {
+            return Err(UrlError::new(
+                "an \"@\" is not escaped: write %40 for each \"@\" of the user, the password and the parameters",
+            ));
+        }
         let (place, query) = place.split_once('?').unwrap_or((place, ""));
-        let user = login.map(|login| format!("{}@", login.split(':').next().unwrap_or_default()));
-        let shown = format!("postgres://{}{place}", user.unwrap_or_default());
-        let login = login.map(|login| format!("{login}@")).unwrap_or_default();
-        let (mode, roots, parameters) = own_parameters(query)?;
         // Of several parameters with one name, the last one applies.
-        let address = format!("postgres://{login}{place}?{POSTGRES_LIMITS}{parameters}");
+        let mut address = format!("postgres://{login}{place}?{POSTGRES_LIMITS}");
+        let (mut mode, mut roots) = ("prefer".to_owned(), None);
+        for (index, parameter) in query.split('&').enumerate().filter(|(_, parameter)| !parameter.is_empty())
+        {
+            // Only known names are shown: anything else may be a part of a password.
+            let refused = |why: &str| UrlError::new(format!("parameter {} after the \"?\" {why}", index + 1));
+            let (name, value) = parameter.split_once('=').ok_or_else(|| refused("has no value"))?;
+            let value = percent_decode_str(value).decode_utf8_lossy();
+            match name {
+                "sslmode" => mode = value.into_owned(),
+                "sslrootcert" => roots = (value != "system").then(|| PathBuf::from(&*value)),
+                _ if KNOWN.split(", ").any(|known| known == name) => address.extend(["&", parameter]),
+                _ => {
+                    let allowed = format!("is not supported; allowed: sslmode, sslrootcert, {KNOWN}");
+                    return Err(refused(&allowed));
+                }
+            }
+        }
         let mut config: Config = address.parse().map_err(|error: postgres::Error| {
             // The driver's message names the parameter, never its value.
             UrlError::new(error.source().map_or_else(|| error.to_string(), ToString::to_string))
@@ -155,65 +170,24 @@ impl PostgresTarget {
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(UrlError::new("a host is missing: postgres://USER:PASSWORD@HOST:PORT/DATABASE"));
         }
-        let roots = roots.filter(|path| path != "system").map(PathBuf::from);
-        let (mode, verify) = ssl_mode(mode.as_deref(), roots.is_some())?;
-        config.ssl_mode(mode);
+        let (ssl, verify) = match mode.as_str() {
+            "disable" => (SslMode::Disable, Verify::Nothing),
+            "prefer" => (SslMode::Prefer, Verify::Nothing),
+            "require" if roots.is_none() => (SslMode::Require, Verify::Nothing),
+            "require" | "verify-ca" => (SslMode::Require, Verify::Authority),
+            "verify-full" => (SslMode::Require, Verify::Full),
+            _ => {
+                let allowed = "disable, prefer, require, verify-ca, verify-full";
+                return Err(UrlError::new(format!("invalid `sslmode`; allowed: {allowed}")));
+            }
+        };
+        config.ssl_mode(ssl);
         // The last of several settings with one name applies, which is that of the address.
         let own = config.get_options().unwrap_or_default();
         config.options(format!("{POSTGRES_SETTINGS} {own}").trim_end());
-        Ok(Self { config, verify, roots, shown })
+        let at = if login.is_empty() { "" } else { "@" };
+        Ok(Self { config, verify, roots, shown: format!("postgres://{user}{at}{place}") })
     }
-}
-
-/// Refuses an address in which a part of the password could be read as the user, the host or the database, which are
-/// shown. The driver ends user and password at the first `@`, wherever it is.
-fn refuse_ambiguous(text: &str) -> Result<(), UrlError> {
-    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
-    let Some((login, host)) = rest.split_once('@') else { return Ok(()) };
-    let user = login.split(':').next().unwrap_or_default();
-    let is_parameter = login.split_once('?').is_some_and(|(_, query)| query.contains("password="));
-    if host.contains('@') || user.contains(['/', '?', '#']) || is_parameter {
-        return Err(UrlError::new(
-            "an \"@\" is not escaped: write %40 for each \"@\" of the user, the password and the parameters",
-        ));
-    }
-    Ok(())
-}
-
-fn ssl_mode(mode: Option<&str>, has_roots: bool) -> Result<(SslMode, Verify), UrlError> {
-    Ok(match mode.unwrap_or("prefer") {
-        "disable" => (SslMode::Disable, Verify::Nothing),
-        "prefer" => (SslMode::Prefer, Verify::Nothing),
-        "require" if has_roots => (SslMode::Require, Verify::Authority),
-        "require" => (SslMode::Require, Verify::Nothing),
-        "verify-ca" => (SslMode::Require, Verify::Authority),
-        "verify-full" => (SslMode::Require, Verify::Full),
-        _ => {
-            return Err(UrlError::new(
-                "invalid `sslmode`; allowed: disable, prefer, require, verify-ca, verify-full",
-            ));
-        }
-    })
-}
-
-/// Returns the parameters `sslmode` and `sslrootcert`, which the driver does not support, and the others, each after a `&`.
-fn own_parameters(query: &str) -> Result<(Option<String>, Option<String>, String), UrlError> {
-    let (mut mode, mut roots, mut others) = (None, None, String::new());
-    for (index, parameter) in query.split('&').enumerate().filter(|(_, parameter)| !parameter.is_empty()) {
-        // Only known names are shown: anything else may be a part of a password.
-        let refused = |why| UrlError::new(format!("parameter {} after the \"?\" {why}", index + 1));
-        let (name, value) = parameter.split_once('=').ok_or_else(|| refused("has no value".to_owned()))?;
-        let decoded = || Some(percent_decode_str(value).decode_utf8_lossy().into_owned());
-        match name {
-            "sslmode" => mode = decoded(),
-            "sslrootcert" => roots = decoded(),
-            _ if KNOWN.split(", ").any(|known| known == name) => others.extend(["&", parameter]),
-            _ => {
-                return Err(refused(format!("is not supported; allowed: sslmode, sslrootcert, {KNOWN}")));
-            }
-        }
-    }
-    Ok((mode, roots, others))
 }
 
 impl fmt::Display for PostgresTarget {

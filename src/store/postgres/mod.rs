@@ -14,15 +14,15 @@
 //! `idle_in_transaction_session_timeout`). TCP bounds how long a vanished machine or network is waited for
 //! (`tcp_user_timeout`, keep-alive). While the server is unreachable, only one caller at a time waits for it
 //! ([`Server`]). Callers that wait for a lock keep their connection; reading, writing and health checks each have
-//! connections of their own. Migrations are bounded only by the server and by TCP: they run before any request is
+//! connections of their own. Migrations may take a quarter of an hour: they run before any request is
 //! served. Large deletions (an account's runs, old runs) are split into short transactions.
 //!
 //! # Notifications
 //! `LISTEN` and `NOTIFY` wake readers that wait for changes of another instance; the data are read from the tables.
 //! Rare changes that must not be missed (a deletion, a revoked key, released runs) are announced by their own
-//! transaction, or, for an account's deletion, by the transaction that begins it. A driver's writes are published right
-//! after their commit, by one thread for all runs ([`notify`]): a transaction that notifies holds a lock of the
-//! whole server until its commit is on the disk, and would make all others wait.
+//! transaction, or, for an account's deletion, by the transaction that begins it. A driver's writes are not announced: a
+//! transaction that notifies holds a lock of the whole server until its commit is on the disk, and would make all others
+//! wait. Readers of a run look for them.
 //!
 //! A pooler in front of the server must pool sessions (`pool_mode = session`): settings and prepared statements belong
 //! to a session.
@@ -32,9 +32,6 @@ mod notify;
 mod session;
 mod tls;
 
-use std::error::Error as _;
-use std::sync::OnceLock;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -42,14 +39,13 @@ use postgres::Config;
 
 pub(super) use session::Session;
 
-use self::error::{PostgresError, unavailable};
+use self::error::unavailable;
 use self::tls::{TlsConnector, connector};
-use super::error::{OpenError, Result};
-use super::limits::{HANDSHAKE, LOST_WAIT, PING_WAIT, REQUEST_WAIT, Role};
+use super::error::{Meaning, OpenError, Result, cause_of};
+use super::limits::{HANDSHAKE, LOST_WAIT, MIGRATION, PING_WAIT, REQUEST_WAIT, Role};
 use super::schema::{self, Migration};
 use super::tx::Tx;
 use super::url::PostgresTarget;
-use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 
 /// A PostgreSQL server: how it is reached, and whether.
@@ -60,8 +56,6 @@ pub(super) struct Server {
     config: Config,
     tls: TlsConnector,
     reach: Mutex<Reach>,
-    /// The driver's writes that are published, each a run with its epoch, once somebody listens.
-    changes: OnceLock<Sender<(RunId, u64)>>,
 }
 
 #[derive(Default)]
@@ -90,14 +84,14 @@ impl Server {
         schema::missing(&mut Self::connect(target)?.1, opened(target))
     }
 
-    /// Returns the server, and a first connection. Its answers take as long as the server allows. The error distinguishes a
-    /// refusal from a server that cannot be reached.
+    /// Returns the server, and a first connection, for migrations. The error distinguishes a refusal from a server that cannot
+    /// be reached.
     fn connect(target: &PostgresTarget) -> Result<(Self, Tx), OpenError> {
         let (config, tls, reach) = (target.config.clone(), connector(target)?, Mutex::default());
-        let server = Self { config, tls, reach, changes: OnceLock::new() };
+        let server = Self { config, tls, reach };
         let session = server.session().and_then(|mut session| session.check(HANDSHAKE).map(|()| session));
         let mut session = session.map_err(opened(target))?;
-        session.is_patient = true;
+        session.patience = MIGRATION;
         Ok((server, Tx::Postgres(session)))
     }
 
@@ -136,23 +130,15 @@ impl Server {
     pub(super) fn is_lost(&self) -> bool {
         self.reach.lock().lost.is_some()
     }
-
-    /// Notifies other instances, after a short time, that a driver's write to a run was committed.
-    pub(super) fn publish(&self, run: RunId, epoch: u64) {
-        if let Some(changes) = self.changes.get() {
-            // The thread ends only with the store.
-            let _ = changes.send((run, epoch));
-        }
-    }
 }
 
 /// Returns the error for an operator of a database that cannot be opened or used.
 fn opened(target: &PostgresTarget) -> impl Fn(StorageError) -> OpenError {
     move |cause| {
-        let (address, error) = (target.to_string(), cause.source());
-        match error.and_then(|error| error.downcast_ref()).is_some_and(PostgresError::is_refusal) {
-            true => OpenError::Refused { address, cause },
-            false => OpenError::Connect { address, cause },
+        let address = target.to_string();
+        match Meaning::of(&cause) {
+            Some(Meaning::Refusal) => OpenError::Refused { address, cause },
+            _ => OpenError::Connect { address, cause },
         }
     }
 }
@@ -190,7 +176,6 @@ impl Reach {
             return;
         }
         let since = self.lost.as_ref().map_or(now, |lost| lost.since);
-        let cause = cause.source().map(ToString::to_string).unwrap_or_default();
-        self.lost = Some(Lost { since, cause, next_try: now + LOST_WAIT });
+        self.lost = Some(Lost { since, cause: cause_of(cause), next_try: now + LOST_WAIT });
     }
 }

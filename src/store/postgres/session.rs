@@ -8,16 +8,16 @@
 //! since the driver bounds the TCP connect but not the time that the server then takes to answer.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use postgres::fallible_iterator::FallibleIterator as _;
 use postgres::types::{FromSql, Json, ToSql, Type};
-use postgres::{Client, Config, Error, SimpleQueryMessage, Statement};
+use postgres::{Client, Config, Statement};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
@@ -25,7 +25,7 @@ use super::error::{described, unavailable};
 use super::tls::TlsConnector;
 use crate::base::storage::StorageError;
 use crate::store::error::Result;
-use crate::store::limits::ANSWER_MARGIN;
+use crate::store::limits::ANSWER;
 use crate::store::value::{FromCell, Parameter, Row, Value};
 
 type Task = Box<dyn FnOnce(Result<&mut Connection>) + Send>;
@@ -38,8 +38,8 @@ pub(in crate::store) struct Session {
     /// The channel that sends tasks to the thread. It is `None` once the session is abandoned.
     tasks: Option<Sender<Task>>,
     state: Arc<State>,
-    /// Whether an answer may take as long as the server allows.
-    pub(super) is_patient: bool,
+    /// The time for which an answer is waited for.
+    pub(super) patience: Duration,
     /// The time after which the open transaction begins no further statement.
     pub(in crate::store) until: Option<Instant>,
 }
@@ -47,9 +47,7 @@ pub(in crate::store) struct Session {
 /// What the connection's thread has found.
 #[derive(Default)]
 struct State {
-    /// The time limit for an answer, once the connection is made. It is `None` if the address disables the server's own
-    /// limit.
-    answer_timeout: OnceLock<Option<Duration>>,
+    is_made: AtomicBool,
     is_closed: AtomicBool,
 }
 
@@ -67,11 +65,9 @@ impl Session {
         let state = Arc::<State>::default();
         let (own, config, tls) = (Arc::clone(&state), config.clone(), tls.clone());
         let serve = move || {
-            let made = config.connect(tls).and_then(|mut client| Ok((read_timeout(&mut client)?, client)));
-            let mut made = made.map(|(timeout, client)| {
-                own.answer_timeout.get_or_init(|| timeout);
-                Connection { client, statements: HashMap::new() }
-            });
+            let mut made =
+                config.connect(tls).map(|client| Connection { client, statements: HashMap::new() });
+            own.is_made.store(made.is_ok(), Ordering::Release);
             own.is_closed.store(made.is_err(), Ordering::Release);
             for task in taken {
                 task(made.as_mut().map_err(|error| StorageError::unavailable(described(error))));
@@ -82,17 +78,17 @@ impl Session {
         let thread = thread::Builder::new().name("postgres".into()).stack_size(STACK_BYTES);
         let failed = |error| unavailable(format!("cannot start a thread for a connection: {error}"));
         thread.spawn(serve).map_err(failed)?;
-        Ok(Self { tasks: Some(tasks), state, is_patient: false, until: None })
+        Ok(Self { tasks: Some(tasks), state, patience: ANSWER, until: None })
     }
 
     /// Checks that the server answers within that time. A connection that takes longer to be made is still made.
     pub(super) fn check(&mut self, wait: Duration) -> Result<()> {
-        self.run_within(Some(wait), |connection| Ok(connection.client.simple_query("")?)).map(drop)
+        self.run_within(wait, |connection| Ok(connection.client.simple_query("")?)).map(drop)
     }
 
     /// Returns whether the connection was made.
     pub(super) fn is_made(&self) -> bool {
-        self.state.answer_timeout.get().is_some()
+        self.state.is_made.load(Ordering::Acquire)
     }
 
     /// Returns whether the server owes an answer.
@@ -107,8 +103,7 @@ impl Session {
 
     /// Runs a statement. Returns its rows, and their number or that of the rows that it changed.
     pub(in crate::store) fn run(&mut self, sql: &'static str, values: Vec<Value>) -> Result<(Vec<Row>, u64)> {
-        let (rows, count) = self.task(move |connection| connection.run(sql, values))?;
-        Ok((rows.iter().map(row).collect::<Result<_>>()?, count))
+        self.task(move |connection| connection.run(sql, values))
     }
 
     /// Runs statements without parameters, of which none stays prepared.
@@ -131,14 +126,13 @@ impl Session {
         if self.until.is_some_and(|until| Instant::now() >= until) {
             return Err(StorageError::contended("the transaction waited for locks for too long"));
         }
-        let wait = self.state.answer_timeout.get().copied().flatten();
-        self.run_within(wait.filter(|_| !self.is_patient), task)
+        self.run_within(self.patience, task)
     }
 
     /// Runs a task on the connection's thread, and waits that long for its end.
     fn run_within<T: Send + 'static>(
         &mut self,
-        wait: Option<Duration>,
+        wait: Duration,
         task: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
@@ -149,21 +143,17 @@ impl Session {
         if self.tasks.as_ref().is_none_or(|tasks| tasks.send(task).is_err()) {
             return Err(unavailable("the connection was abandoned"));
         }
-        let answer = match wait {
-            Some(wait) => receiver.recv_timeout(wait).ok(),
-            None => receiver.recv().ok(),
-        };
-        answer.unwrap_or_else(|| {
+        receiver.recv_timeout(wait).unwrap_or_else(|_| {
             if self.is_made() {
                 self.tasks = None;
             }
-            Err(unavailable(format!("no answer within {} s", wait.unwrap_or_default().as_secs())))
+            Err(unavailable(format!("no answer within {} s", wait.as_secs())))
         })
     }
 }
 
 impl Connection {
-    fn run(&mut self, sql: &'static str, values: Vec<Value>) -> Result<(Vec<postgres::Row>, u64)> {
+    fn run(&mut self, sql: &'static str, values: Vec<Value>) -> Result<(Vec<Row>, u64)> {
         if !self.statements.contains_key(sql) {
             self.statements.insert(sql, self.client.prepare(&translated(sql))?);
         }
@@ -172,21 +162,10 @@ impl Connection {
         let mut answer = self.client.query_raw(statement, values.collect::<Result<Vec<_>>>()?)?;
         let mut rows = Vec::new();
         while let Some(row) = answer.next()? {
-            rows.push(row);
+            rows.push(Row((0..row.len()).map(|column| cell(&row, column)).collect::<Result<_>>()?));
         }
         Ok((rows, answer.rows_affected().unwrap_or_default()))
     }
-}
-
-/// Reads the server's limit on statements, which the address may have set. Returns the time limit for its answers.
-fn read_timeout(client: &mut Client) -> Result<Option<Duration>, Error> {
-    const SETTING: &str = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'";
-    let millis = client.simple_query(SETTING)?.iter().find_map(|message| match message {
-        SimpleQueryMessage::Row(row) => row.get(0)?.parse::<u64>().ok(),
-        _ => None,
-    });
-    // This is longer than the server's own timeout, because a working server reports the timeout itself.
-    Ok(millis.filter(|millis| *millis > 0).map(|millis| Duration::from_millis(millis) + ANSWER_MARGIN))
 }
 
 /// Translates a statement into PostgreSQL's dialect: see [`tx`](crate::store::tx).
@@ -196,11 +175,6 @@ fn translated(sql: &str) -> String {
         .replace('?', "$")
         .replace("json_each(", "json_array_elements(")
         .replace("ms(", "(interval '1 millisecond' * ")
-}
-
-/// Converts a row that the driver has returned.
-fn row(row: &postgres::Row) -> Result<Row> {
-    (0..row.len()).map(|column| cell(row, column)).collect::<Result<_>>().map(Row)
 }
 
 fn cell(row: &postgres::Row, column: usize) -> Result<Value> {

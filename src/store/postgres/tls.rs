@@ -1,7 +1,7 @@
 //! TLS to PostgreSQL, as `sslmode` asks for it.
 
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -33,49 +33,39 @@ const SYSTEM_ROOTS: [&str; 4] = [
 
 /// Returns the TLS connector for the driver, which does not use it where `sslmode` is `disable`.
 pub(super) fn connector(target: &PostgresTarget) -> Result<TlsConnector, OpenError> {
-    let provider = Arc::new(ring::default_provider());
-    let failed = |error: &dyn std::fmt::Display| OpenError::Tls(error.to_string());
     let chain = match target.verify {
         Verify::Nothing => None,
-        Verify::Authority | Verify::Full => Some(
-            WebPkiServerVerifier::builder_with_provider(Arc::new(roots(target)?), Arc::clone(&provider))
-                .build()
-                .map_err(|error| failed(&error))?,
-        ),
+        Verify::Authority | Verify::Full => {
+            let chain = WebPkiServerVerifier::builder(Arc::new(roots(target.roots.as_deref())?)).build();
+            Some(chain.map_err(|error| OpenError::Tls(error.to_string()))?)
+        }
     };
     let checks_name = target.verify == Verify::Full;
-    let algorithms = provider.signature_verification_algorithms;
-    let verifier = Verifier { chain, checks_name, algorithms };
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| failed(&error))?
+    let algorithms = ring::default_provider().signature_verification_algorithms;
+    let config = ClientConfig::builder()
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_custom_certificate_verifier(Arc::new(Verifier { chain, checks_name, algorithms }))
         .with_no_client_auth();
     Ok(TlsConnector { config: Arc::new(config), name: String::new() })
 }
 
-fn roots(target: &PostgresTarget) -> Result<RootCertStore, OpenError> {
+/// Reads the authorities of a file, or those of the machine.
+fn roots(file: Option<&Path>) -> Result<RootCertStore, OpenError> {
     let mut store = RootCertStore::empty();
-    let Some(path) = &target.roots else {
-        // Certificates that cannot be read are skipped: most machines have a few outdated ones.
-        let file = env::var_os("SSL_CERT_FILE").map(PathBuf::from);
-        let file = file.or_else(|| SYSTEM_ROOTS.iter().map(PathBuf::from).find(|file| file.exists()));
-        let pem = file.and_then(|file| fs::read(file).ok()).unwrap_or_default();
-        store.add_parsable_certificates(CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok));
-        if store.is_empty() {
-            return Err(OpenError::Tls(
-                "this machine has no certificate authorities; install them (ca-certificates) or name a PEM \
-                 file by sslrootcert"
-                    .into(),
-            ));
-        }
+    if let Some(file) = file {
+        let unusable = |why| OpenError::Tls(format!("sslrootcert \"{}\": {why}", file.display()));
+        store.add_parsable_certificates(read_certificates(file).map_err(unusable)?);
         return Ok(store);
-    };
-    let unusable =
-        |why: &dyn std::fmt::Display| OpenError::Tls(format!("sslrootcert \"{}\": {why}", path.display()));
-    for certificate in read_certificates(path).map_err(|error| unusable(&error))? {
-        store.add(certificate).map_err(|error| unusable(&error))?;
+    }
+    // Certificates that cannot be read are skipped: most machines have a few outdated ones.
+    let file = env::var_os("SSL_CERT_FILE").map(PathBuf::from);
+    let file = file.or_else(|| SYSTEM_ROOTS.iter().map(PathBuf::from).find(|file| file.exists()));
+    let pem = file.and_then(|file| fs::read(file).ok()).unwrap_or_default();
+    store.add_parsable_certificates(CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok));
+    if store.is_empty() {
+        let message = "this machine has no certificate authorities; install them (ca-certificates) or name a PEM \
+                       file by sslrootcert";
+        return Err(OpenError::Tls(message.to_owned()));
     }
     Ok(store)
 }

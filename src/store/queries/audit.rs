@@ -2,10 +2,6 @@
 
 use super::*;
 
-/// Selects the first id since a moment. Ids grow with time, except if a clock was set back or if transactions
-/// overtook each other. Entries before that id are not searched.
-const FIRST_SINCE: &str = "SELECT min(id) FROM audit WHERE at >= ?1";
-
 impl Store {
     /// Records an action that changes nothing in the store.
     pub fn note(&self, event: &AuditEvent, by: &Origin) -> Result<()> {
@@ -14,20 +10,15 @@ impl Store {
 
     /// Returns at most `count` entries, the oldest first.
     pub fn audit(&self, filter: &AuditFilter, count: usize) -> Result<Vec<Entry>> {
-        self.read("audit", |tx| {
-            // PostgreSQL's calendar begins later than that of this program. Both begin long before the first entry.
-            let since = filter.since.unwrap_or(Timestamp::UNIX_EPOCH).max(Timestamp::UNIX_EPOCH);
-            let mut after = filter.after;
-            if filter.since.is_some() {
-                let first = tx.first::<Option<u64>>(FIRST_SINCE, values![since])?.flatten();
-                let Some(first) = first else { return Ok(Vec::new()) };
-                after = after.max(first - 1);
+        // PostgreSQL's calendar begins later than that of this program. Both begin long before the first entry.
+        let since = filter.since.map(|since| since.max(Timestamp::UNIX_EPOCH));
+        let values = values![filter.after, since, count];
+        match filter.account {
+            Some(account) => {
+                self.all("audit", "{entries AND account = ?4}", [values, values![account]].concat())
             }
-            match filter.account {
-                Some(account) => tx.all("{entries AND account = ?4}", values![after, since, count, account]),
-                None => tx.all("{entries}", values![after, since, count]),
-            }
-        })
+            None => self.all("audit", "{entries}", values),
+        }
     }
 }
 

@@ -33,16 +33,15 @@ const STOP: &str = "UPDATE batches SET stopped_at = {now}, retry_at = NULL \
      WHERE id = ?1 AND account = ?2 AND stopped_at IS NULL AND ended_at IS NULL RETURNING 1";
 const SKIP_ROWS: &str = "UPDATE batch_rows SET state = 'skipped' WHERE batch = ?1 AND state = 'pending'";
 
-/// Selects the batch whose next row is to be started. The account whose batches have the lowest turn comes first, and of
-/// its batches the oldest.
-const NEXT: &str = "SELECT b.id, b.account FROM batches b WHERE b.ended_at IS NULL AND b.stopped_at IS NULL AND NOT b.unconfirmed \
+/// Selects the row that is to be started next. The account whose batches have the lowest turn comes first, and of its batches
+/// the oldest.
+const NEXT: &str = "SELECT r.batch, r.position, b.account, r.search FROM (SELECT b.id, b.account FROM batches b WHERE b.ended_at IS NULL AND b.stopped_at IS NULL AND NOT b.unconfirmed \
      AND b.simulated = ?1 AND (b.retry_at IS NULL OR b.retry_at <= now()) \
      AND b.pending > 0 \
      AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = b.account AND a.plan = ?2) \
      ORDER BY (SELECT max(o.turn) FROM batches o WHERE o.account = b.account AND o.ended_at IS NULL), \
-     b.created_at, b.id LIMIT 1";
-const FIRST_PENDING: &str = "SELECT position, search FROM batch_rows WHERE batch = ?1 AND state = 'pending' \
-     ORDER BY position LIMIT 1";
+     b.created_at, b.id LIMIT 1) AS b JOIN batch_rows r ON r.batch = b.id AND r.state = 'pending' \
+     ORDER BY r.position LIMIT 1";
 /// Locks the batch of a row, as where a row is started: before the row.
 const LOCK: &str = "SELECT 1 FROM batches WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
 const REFUSE: &str = "UPDATE batch_rows SET state = 'refused', reason = ?3 \
@@ -134,15 +133,11 @@ impl Store {
     /// Returns the row that is to be started next on the simulated or the real web. Accounts take turns. Batches that
     /// wait for credits are left out until their next try.
     pub fn next_row(&self, simulated: bool) -> Result<Option<NextRow>> {
-        self.read(background("next_row"), |tx| {
-            let next = tx.first::<(BatchId, _)>(NEXT, values![simulated, BEING_DELETED])?;
-            let Some((batch, account)) = next else { return Ok(None) };
-            let first = tx.first::<(_, String)>(FIRST_PENDING, values![batch])?;
-            Ok(first.map(|(position, search)| {
-                let row = RowRef { batch, position };
-                NextRow { row, account, search: decode(&search).ok() }
-            }))
-        })
+        let next = self.first(background("next_row"), NEXT, values![simulated, BEING_DELETED])?;
+        Ok(next.map(|(batch, position, account, search): (_, _, _, String)| {
+            let row = RowRef { batch, position };
+            NextRow { row, account, search: decode(&search).ok() }
+        }))
     }
 
     /// Refuses a pending row.

@@ -91,10 +91,12 @@ fn fragment(name: &str) -> &'static str {
         "filters" => {
             "(CAST(?5 AS text) IS NULL OR search_type = ?5) AND (CAST(?6 AS text) IS NULL OR status = ?6)"
         }
-        // A page of the audit.
+        // A page of the audit. Ids grow with time, except if a clock was set back or if transactions overtook each other, so
+        // what comes before the first entry since `?2` is not searched.
         "entries" => {
             "SELECT id, at, actor, actor_id, action, account, object, request, detail FROM audit \
-             WHERE id > ?1 AND at >= ?2 $ ORDER BY id LIMIT ?3"
+             WHERE id > ?1 AND at >= coalesce(?2, at) AND id >= CASE WHEN CAST(?2 AS timestamptz) IS NULL THEN 0 \
+             ELSE (SELECT coalesce(min(id), 9223372036854775807) FROM audit WHERE at >= ?2) END $ ORDER BY id LIMIT ?3"
         }
         // The first runs that one transaction deletes, and then at least one: at most `?2`, with at most `?3` results. It
         // skips rows that others are writing or deleting. A later transaction removes them.

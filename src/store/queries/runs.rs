@@ -55,9 +55,7 @@ impl Store {
     /// earlier try was stored after all, and the new result replaces it. If the entity is stored under another id, the new
     /// result is ignored. A new entity with a used id is an error.
     pub fn save(&self, run: RunId, lease: Lease, delta: &Delta, holds: Duration) -> Result<Write> {
-        let write = self.write(background("save").light(), |tx| save(tx, run, lease, delta, holds))?;
-        // A save of nothing only renews the lease.
-        Ok(if delta.is_empty() { write } else { self.published(run, lease, write) })
+        self.write(background("save").light(), |tx| save(tx, run, lease, delta, holds))
     }
 
     /// Saves what a driver has collected, ends the run and releases the lease, in one transaction. A failed run is
@@ -65,7 +63,7 @@ impl Store {
     pub fn finish(&self, run: RunId, lease: Lease, delta: &Delta, ending: &Ending) -> Result<Write> {
         let error = ending.error.as_ref().map(encode).transpose()?;
         let values = values![run, lease.owner.0, lease.epoch, ending.status(), error, ending.completed_at];
-        let write = self.write(background("finish"), |tx| {
+        self.write(background("finish"), |tx| {
             let is_lost = save(tx, run, lease, delta, Duration::ZERO)? == Write::LeaseLost;
             if is_lost || tx.execute(FINISH, values)? == 0 {
                 return Ok(Write::LeaseLost);
@@ -75,8 +73,7 @@ impl Store {
             }
             report_end(tx, run)?;
             Ok(Write::Done)
-        })?;
-        Ok(self.published(run, lease, write))
+        })
     }
 
     /// Releases the runs that `owner` drives, so that any instance can take them over at once.
@@ -214,14 +211,6 @@ impl Store {
             tx.execute(DELETE_BATCHES, values![age])?;
             tx.execute(DELETE_WATCHES, values![age]).map(drop)
         })
-    }
-
-    /// Notifies other instances of a driver's write if it was accepted. Returns `write`.
-    fn published(&self, run: RunId, lease: Lease, write: Write) -> Write {
-        if write != Write::LeaseLost {
-            self.publish(run, lease.epoch);
-        }
-        write
     }
 }
 

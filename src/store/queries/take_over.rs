@@ -32,7 +32,7 @@ impl Store {
     /// then waiting ones in the order of their positions in the queue. Accounts alternate: first the oldest waiting run
     /// of each account, then the second of each. Runs that cannot be read are ended as failed.
     pub fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>> {
-        let taken = self.write(background("take_over"), |tx| {
+        self.write(background("take_over"), |tx| {
             let except = encode_ids(claim.except.iter().map(|run| run.0))?;
             let values = |most| values![claim.simulated, BEING_DELETED, &except, most, claim.only];
             let of_interrupted = [values(claim.limit), values![claim.expired]].concat();
@@ -66,10 +66,7 @@ impl Store {
                 }
             }
             Ok(taken)
-        })?;
-        // An earlier driver that was only delayed detects that the run is no longer its own.
-        taken.iter().for_each(|run| self.publish(run.summary.id, run.lease.epoch));
-        Ok(taken)
+        })
     }
 }
 
@@ -77,11 +74,12 @@ impl Store {
 fn resumable(tx: &mut Tx, run: RunId, row: Row, claim: &Claim<'_>) -> Result<Resumable> {
     let results = tx.all(RESULTS, values![run, 0i64, i64::MAX])?;
     let (_, (epoch, started_at, now), (modules, lookups, done), summary) = row.read::<Taken>()?;
-    let ran_for = match epoch {
-        0 => Duration::ZERO,
-        _ => now.duration_since(started_at).try_into().unwrap_or_default(),
-    };
-
+    let mut ran_for = Duration::ZERO;
+    if epoch > 0 {
+        ran_for = now.duration_since(started_at).try_into().unwrap_or_default();
+        // An earlier driver that was only delayed detects that the run is no longer its own.
+        tx.announce(Notification::TakenOver { run, epoch })?;
+    }
     Ok(Resumable { lease: claim.owner.lease(epoch), ran_for, summary, modules, done, lookups, results })
 }
 

@@ -1,8 +1,6 @@
 //! Watches and their changes, as their owners see them, and the runs of watches: which are due, the transaction that takes
 //! the place of one, and the comparison of one that has ended.
 
-use std::collections::BTreeMap;
-
 use super::accounts::lock;
 use super::credits::{New, note_request};
 use super::outbox::report_watch;
@@ -11,7 +9,9 @@ use super::*;
 row! {
     Watch from "" {
         id, account, search_type, query, premium, options, choice, every = "every_secs", notify_on, webhook,
-        state = "CASE WHEN paused IS NULL THEN 'active' ELSE 'paused' END", paused, next_at, created_at, last_run, is_open
+        state = "CASE WHEN paused IS NULL THEN 'active' ELSE 'paused' END", paused, next_at, created_at, last_run,
+        last_run_at = "(SELECT r.created_at FROM runs r WHERE r.id = watches.last_run)", is_open,
+        changes = "(SELECT count(*) FROM watch_changes c WHERE c.watch = watches.id)"
     }
 }
 
@@ -26,8 +26,6 @@ const INSERT: &str = "WITH begun (at) AS MATERIALIZED (SELECT {now}) INSERT \
      ?11, ?12, begun.at, begun.at FROM begun RETURNING {row}";
 const WATCH: &str = "SELECT {row} FROM watches WHERE id = ?1 AND account = ?2";
 const LIST: &str = "SELECT {row} FROM watches WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
-const ACTIVITY: &str = "SELECT w.id, (SELECT count(*) FROM watch_changes c WHERE c.watch = w.id), r.created_at \
-     FROM watches w LEFT JOIN runs r ON r.id = w.last_run WHERE w.account = ?1 AND w.id >= ?2 AND w.id <= ?3";
 /// Locks a watch, and reads the time by which it is dated.
 const LOCK: &str = "SELECT {row}, {now} FROM watches WHERE id = ?1 \
      AND account = ?2 /*pg FOR NO KEY UPDATE */";
@@ -50,8 +48,8 @@ const UNPAID: &str = "SELECT DISTINCT account FROM watches WHERE paused = 'credi
 /// Makes watches active. `?2` and `?3` tell whether standard and premium runs can be paid.
 const RESUME: &str = "UPDATE watches SET paused = NULL WHERE id IN (SELECT id FROM watches WHERE account = ?1 \
      AND paused = 'credits' AND CASE WHEN premium THEN CAST(?3 AS boolean) ELSE CAST(?2 AS boolean) END ORDER BY id /*pg FOR NO KEY UPDATE */)";
-const ENDED: &str = "SELECT {row}, last_run, baseline FROM watches w WHERE is_open AND simulated = ?1 \
-     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = w.last_run AND r.status = 'running') ORDER BY id \
+const ENDED: &str = "SELECT {row}, last_run, baseline FROM watches WHERE is_open AND simulated = ?1 \
+     AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = watches.last_run AND r.status = 'running') ORDER BY id \
      LIMIT ?2";
 const CLOSE: &str = "UPDATE watches SET is_open = false, baseline = coalesce(?3, baseline) \
      WHERE id = ?1 AND last_run = ?2 AND is_open";
@@ -77,17 +75,6 @@ impl Store {
     pub fn watches(&self, account: AccountId, before: Option<WatchId>, count: usize) -> Result<Vec<Watch>> {
         let before = before.unwrap_or(WatchId(Uuid::max()));
         self.all("watches", LIST, values![account, before, count])
-    }
-
-    /// Returns what these watches of an account have done: those of one page of [`Store::watches`], or one watch.
-    pub fn watch_activity(&self, watches: &[Watch]) -> Result<BTreeMap<WatchId, WatchActivity>> {
-        let (Some(newest), Some(oldest)) = (watches.first(), watches.last()) else {
-            return Ok(BTreeMap::new());
-        };
-        let values = values![newest.account, oldest.id, newest.id];
-        let known = self.all("watch_activity", ACTIVITY, values)?;
-        let activity = |(id, changes, last_run_at)| (id, WatchActivity { changes, last_run_at });
-        Ok(known.into_iter().map(activity).collect())
     }
 
     /// Changes a watch and adds an audit entry. With another interval, the next run is due at the next moment of that

@@ -17,9 +17,8 @@ use log::info;
 use rusqlite::{Connection, ErrorCode};
 
 use super::connection::connect;
-use super::error::SqliteError;
 use crate::base::storage::StorageError;
-use crate::store::error::{OpenError, Result};
+use crate::store::error::{Meaning, OpenError, Result, cause_of};
 use crate::store::limits::{QUICK_CHECK, Role, SQLITE_LOCK_LOOK, SQLITE_LOCK_WAIT};
 use crate::store::schema::{self, MIGRATIONS, Migration};
 use crate::store::tx::Tx;
@@ -46,35 +45,26 @@ impl DatabaseFile {
     /// Opens or creates a file, and brings its schema up to date.
     pub(in crate::store) fn open(path: &Path, role: Role) -> Result<(Self, Tx), OpenError> {
         let path = prepare(path)?;
-        let lock = match role {
-            Role::Server => lock(&path, || Ok(false))?,
-            Role::Command => None,
-        };
         let opened = |cause| opened(&path, cause);
-        let mut tx = open(&path)?;
-        // A process that was killed may have left deleted data in the log.
-        let (identity, damage, has_traces) = (identity(&path), OnceLock::new(), true.into());
-        if let (Some(_), Tx::Sqlite(connection)) = (&lock, &tx) {
+        let (mut tx, is_server) = (open(&path)?, role == Role::Server);
+        // Only one process at a time makes a file ready. Otherwise SQLite would refuse the second one at once when both
+        // switch to WAL, because it never waits for a read lock to become a write lock.
+        let lock = lock(&path, || Ok(!is_server && is_ready(&mut tx, opened)?))?;
+        if let (true, Tx::Sqlite(connection)) = (is_server, &tx) {
             check_file(connection, &path, QUICK_CHECK)?;
         }
-        if !is_ready(&mut tx, opened)? {
-            // From this point on, only one process at a time continues. Otherwise SQLite would refuse the second one at
-            // once when both switch to WAL, because it never waits for a read lock to become a write lock.
-            let own = match &lock {
-                Some(_) => None,
-                None => self::lock(&path, || is_ready(&mut tx, opened))?,
-            };
-            if lock.is_some() || own.is_some() {
-                tx.batch("PRAGMA journal_mode = WAL", "").map_err(opened)?;
-                schema::migrate(&mut tx, &role.origin(), opened)?;
-            }
+        if lock.is_some() && !is_ready(&mut tx, opened)? {
+            tx.batch("PRAGMA journal_mode = WAL", "").map_err(opened)?;
+            schema::migrate(&mut tx, &role.origin(), opened)?;
         }
-        if lock.is_some() {
+        if is_server {
             // The file lock proves that no other server drives a run, so no lease has to expire first.
             let release = "UPDATE runs SET owner = NULL WHERE {has_begun}";
             tx.execute(release, Vec::new()).map_err(opened)?;
         }
-        Ok((Self { path, identity, damage, has_traces, lock }, tx))
+        let (identity, lock) = (identity(&path), lock.filter(|_| is_server));
+        // A process that was killed may have left deleted data in the log.
+        Ok((Self { path, identity, damage: OnceLock::new(), has_traces: true.into(), lock }, tx))
     }
 
     /// Checks that the file may be written.
@@ -98,10 +88,10 @@ impl DatabaseFile {
     /// Stores an error that means damage. Callers get it as an unavailable store, because nobody but the operator can
     /// do anything about it.
     pub(in crate::store) fn note_failure(&self, failure: StorageError) -> StorageError {
-        let Some(damage) = SqliteError::of(&failure).filter(|error| error.is_damage()) else {
+        if !matches!(Meaning::of(&failure), Some(Meaning::Damage | Meaning::Foreign)) {
             return failure;
-        };
-        self.damage.get_or_init(|| damage.to_string());
+        }
+        self.damage.get_or_init(|| cause_of(&failure));
         self.check().err().unwrap_or(failure)
     }
 }
@@ -136,14 +126,12 @@ fn is_ready(tx: &mut Tx, opened: impl Fn(StorageError) -> OpenError) -> Result<b
 
 /// Returns the error for an operator of a file that cannot be opened or used.
 fn opened(path: &Path, cause: StorageError) -> OpenError {
-    match SqliteError::of(&cause) {
-        Some(error) if error.is_foreign() => foreign(
+    match Meaning::of(&cause) {
+        Some(Meaning::Foreign) => foreign(
             path,
             "is not an SQLite file, is encrypted or is damaged; if it was one, restore a backup",
         ),
-        Some(error) if error.is_damage() => {
-            OpenError::Damaged { path: path.to_owned(), why: error.to_string() }
-        }
+        Some(Meaning::Damage) => OpenError::Damaged { path: path.to_owned(), why: cause_of(&cause) },
         _ => OpenError::Connect { address: format!("sqlite:{}", path.display()), cause },
     }
 }
@@ -172,8 +160,8 @@ fn private_file(path: &Path) -> io::Result<File> {
 
 /// Takes the lock on `PATH.lock`, which a server holds until it ends, and a command while it changes the schema. It has its
 /// own file because closing a second handle of the database file would release SQLite's locks. The file has the id of the
-/// process, for a person. The system releases the lock when the process ends. Returns `None` if `is_done` reports first
-/// that the lock is not needed.
+/// process, for a person. The system releases the lock when the process ends. Returns `None` once `is_done` reports that
+/// the lock is not needed.
 ///
 /// # Errors
 /// Returns [`OpenError::InUse`] if another process holds the lock too long.
@@ -186,14 +174,13 @@ fn lock(
     let failed = |cause| OpenError::File { path: path.clone().into(), cause };
     let lock = private_file(path.as_ref()).map_err(failed)?;
     let until = Instant::now() + SQLITE_LOCK_WAIT;
-    loop {
+    while !is_done()? {
         match lock.try_lock() {
             Ok(()) => {
                 lock.set_len(0).and_then(|()| write!(&lock, "{}", process::id())).map_err(failed)?;
                 return Ok(Some(lock));
             }
             Err(TryLockError::Error(cause)) => return Err(failed(cause)),
-            Err(TryLockError::WouldBlock) if is_done()? => return Ok(None),
             Err(TryLockError::WouldBlock) if Instant::now() >= until => {
                 let process = fs::read_to_string(&path).ok().and_then(|id| id.trim().parse().ok());
                 return Err(OpenError::InUse { path: database.to_owned(), process });
@@ -201,6 +188,7 @@ fn lock(
             Err(TryLockError::WouldBlock) => thread::sleep(SQLITE_LOCK_LOOK),
         }
     }
+    Ok(None)
 }
 
 fn identity(path: &Path) -> (u64, u64) {

@@ -14,7 +14,7 @@ use crate::model::diff::Difference;
 use crate::model::page::{Cursor, ListFilter, cut};
 use crate::model::run::RunSummary;
 use crate::model::watch::{
-    ChangeKind, Interval, NewWatch, PauseReason, StoredChange, Watch, WatchActivity, WatchState, WatchUpdate,
+    ChangeKind, Interval, NewWatch, PauseReason, StoredChange, Watch, WatchState, WatchUpdate,
 };
 use crate::model::webhook::Webhook;
 use crate::report::html::titled;
@@ -34,7 +34,7 @@ struct ListPage {
     form: Form,
     webhooks: Vec<Webhook>,
     has_premium: bool,
-    rows: Vec<(Watch, WatchActivity)>,
+    rows: Vec<Watch>,
     is_later_page: bool,
     /// The last watch of this page, if there are older ones.
     older: Option<WatchId>,
@@ -46,7 +46,6 @@ struct ListPage {
 struct Page {
     frame: Frame,
     watch: Watch,
-    activity: WatchActivity,
     /// The address of the webhook that gets the events, unless it was deleted.
     webhook: Option<String>,
     /// The changes by the run that has found them.
@@ -86,12 +85,10 @@ fn show_list(web: &Web, visit: Visit, before: Option<WatchId>) -> Answer {
     let caller = visit.caller()?;
     let mut found = web.store.watches(caller.account.id, before, PAGE + 1)?;
     let older = cut(&mut found, PAGE).map(|last| last.id);
-    let activity = web.store.watch_activity(&found)?;
-    let activity_of = |watch: &Watch| activity.get(&watch.id).copied().unwrap_or_default();
     render(&ListPage {
         webhooks: web.store.webhooks(caller.account.id)?,
         has_premium: caller.plan.premium,
-        rows: found.into_iter().map(|watch| (watch.clone(), activity_of(&watch))).collect(),
+        rows: found,
         is_later_page: before.is_some(),
         older,
         now: web.clock.now(),
@@ -146,11 +143,6 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let runs = web.runs.page(account, &filter, RUNS)?;
     let webhook = web.store.webhooks(account)?.into_iter().find(|it| Some(it.id) == watch.webhook);
     render(&Page {
-        activity: web
-            .store
-            .watch_activity(std::slice::from_ref(&watch))?
-            .remove(&watch.id)
-            .unwrap_or_default(),
         webhook: webhook.map(|webhook| webhook.url),
         watch,
         are_later_changes: before.is_some(),
