@@ -16,31 +16,8 @@ use crate::model::quota::{Counted, Policy, Rate, Subject};
 use crate::model::refusal::{Code, Refusal};
 use crate::store::Store;
 
-/// The limit of each policy, in requests per minute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "one limit for each policy, named after it")]
-pub struct RateLimits {
-    pub search: u32,
-    pub stream: u32,
-    pub read: u32,
-}
-
-impl Default for RateLimits {
-    /// Returns the default limits, which the manual documents (`src/manual/errors-and-limits.md`).
-    fn default() -> Self {
-        Self { search: 30, stream: 60, read: 120 }
-    }
-}
-
-impl RateLimits {
-    fn of(&self, policy: Policy) -> u32 {
-        match policy {
-            Policy::Search => self.search,
-            Policy::Stream => self.stream,
-            Policy::Read => self.read,
-        }
-    }
-}
+/// The limits that are not set otherwise, in requests per minute. The manual has them (`src/manual/errors-and-limits.md`).
+const DEFAULTS: [(Policy, u32); 3] = [(Policy::Search, 30), (Policy::Stream, 60), (Policy::Read, 120)];
 
 /// The state of an account under one policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +45,7 @@ impl RateLimitState {
 
 /// A limiter that counts requests against the rate limits.
 pub struct RateLimiter {
-    limits: RateLimits,
+    limits: HashMap<Policy, u32>,
     store: Arc<Store>,
     /// The times at which the next requests are due, in microseconds since `started_at`: of reads, and of searches and
     /// streams as they were when one was last refused.
@@ -77,14 +54,15 @@ pub struct RateLimiter {
 }
 
 impl RateLimiter {
-    /// Creates a limiter that counts searches and streams in `store`.
-    pub fn new(limits: RateLimits, store: Arc<Store>) -> Self {
+    /// Creates a limiter that counts searches and streams in `store`. `limits` are requests per minute.
+    pub fn new(limits: impl IntoIterator<Item = (Policy, u32)>, store: Arc<Store>) -> Self {
+        let limits = DEFAULTS.into_iter().chain(limits).collect();
         Self { limits, store, dues: Mutex::default(), started_at: Instant::now() }
     }
 
-    /// Returns the limits in force.
-    pub fn limits(&self) -> &RateLimits {
-        &self.limits
+    /// Returns a limit in requests per minute.
+    pub fn limit(&self, policy: Policy) -> u32 {
+        self.limits[&policy]
     }
 
     /// Counts one request for each of `policies`, or for none of them if one is exhausted. Sets `counted` to their states, or to
@@ -151,12 +129,12 @@ impl RateLimiter {
     }
 
     fn rate(&self, policy: Policy) -> Rate {
-        Rate::per_minute(self.limits.of(policy))
+        Rate::per_minute(self.limit(policy))
     }
 
     fn state(&self, policy: Policy, counted: Counted) -> RateLimitState {
         let reset_secs = micros(counted.wait).unsigned_abs().div_ceil(1_000_000).max(1);
-        RateLimitState { policy, limit: self.limits.of(policy), remaining: counted.remaining, reset_secs }
+        RateLimitState { policy, limit: self.limit(policy), remaining: counted.remaining, reset_secs }
     }
 
     fn now(&self) -> i64 {

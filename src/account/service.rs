@@ -185,12 +185,9 @@ impl Accounts {
     /// Returns the refusal of a key that is malformed, unknown or revoked.
     pub fn authenticate(&self, key: &str) -> Result<Caller, Refusal> {
         let hash = ApiKey::parse(key).ok_or_else(Refusal::unknown_key)?.hash();
-        let known =
-            self.cached(&hash, KEY_CACHE_TTL).map_or_else(|| self.look_up(&hash), |known| Ok(Some(known)))?;
-        let (id, account) = known.ok_or_else(Refusal::unknown_key)?;
+        let (id, account) = self.known(&hash, KEY_CACHE_TTL)?.ok_or_else(Refusal::unknown_key)?;
         self.seen.lock().insert(id, self.clock.now());
-        let plan = self.plan_of(&account);
-        Ok(Caller { account, plan, actor: Actor::Key(id), key: Some(hash) })
+        Ok(Caller { plan: self.plan_of(&account), account, actor: Actor::Key(id), key: Some(hash) })
     }
 
     /// Returns whether a key that opened a stream may continue to read. A cached key may be as old as `max_age`, so
@@ -199,26 +196,25 @@ impl Accounts {
     /// # Errors
     /// Returns an error if the store fails. While the store is unavailable, the result is `true`.
     pub fn may_still_read(&self, key: &SecretHash, max_age: Duration) -> Result<bool, StorageError> {
-        match self.cached(key, max_age).map_or_else(|| self.look_up(key), |known| Ok(Some(known))) {
+        match self.known(key, max_age) {
             Ok(known) => Ok(known.is_some_and(|(_, account)| self.plan_of(&account).api)),
             Err(error) if error.is_unavailable() => Ok(true),
             Err(error) => Err(error),
         }
     }
 
-    fn cached(&self, hash: &SecretHash, max_age: Duration) -> Option<(KeyId, Account)> {
-        let cached = self.cache.get(hash).filter(|cached| cached.read_at.elapsed() < max_age)?;
-        Some((cached.id, cached.account))
-    }
-
-    fn look_up(&self, hash: &SecretHash) -> Result<Option<(KeyId, Account)>, StorageError> {
+    /// Returns the id and the owner of a key that is not revoked, from the cache if they were read within `max_age`.
+    fn known(&self, hash: &SecretHash, max_age: Duration) -> Result<Option<(KeyId, Account)>, StorageError> {
+        if let Some(cached) = self.cache.get(hash).filter(|cached| cached.read_at.elapsed() < max_age) {
+            return Ok(Some((cached.id, cached.account)));
+        }
         // The age is measured from before the read, whose answer may take long.
         let read_at = Instant::now();
         let found = self.store.key_by_hash(hash)?.filter(|(record, _)| record.revoked_at.is_none());
-        let Some((record, account)) = found else { return Ok(None) };
-        let value = CachedKey { id: record.id, account: account.clone(), read_at };
+        let Some((KeyRecord { id, .. }, account)) = found else { return Ok(None) };
+        let value = CachedKey { id, account: account.clone(), read_at };
         self.cache.insert(hash, Computed { value, ttl: KEY_CACHE_TTL, weight: 0 });
-        Ok(Some((record.id, account)))
+        Ok(Some((id, account)))
     }
 
     /// Returns the plan of an account. A plan that is no longer in the table grants nothing.
@@ -227,6 +223,22 @@ impl Accounts {
             warn!("account {} has the plan \"{}\", which is not in the plan table", account.id, account.plan);
             Plan { name: account.plan.clone(), credits: Some(0), api: false, premium: false }
         })
+    }
+
+    /// Returns an account as the caller of what the service does for it. Returns `None` if the account does not exist or is
+    /// being deleted.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn owner(&self, account: AccountId) -> Result<Option<Caller>, StorageError> {
+        let account = self.store.account(account)?.filter(|account| !account.is_being_deleted());
+        let caller = |account: Account| Caller {
+            plan: self.plan_of(&account),
+            account,
+            actor: Actor::System,
+            key: None,
+        };
+        Ok(account.map(caller))
     }
 
     /// Returns the balance of an account in its current cycle.
@@ -250,33 +262,6 @@ impl Accounts {
     pub fn charge(&self, caller: &Caller, credits: u64) -> Charge {
         let cycle = Cycle::at(caller.account.anchor, self.clock.now());
         Charge { credits, allowed: caller.plan.credits, cycle }
-    }
-
-    /// Returns the charge for a run of that many credits that the account starts now without a request. Returns `None`
-    /// if the account does not exist, is being deleted, or has a plan that is not configured.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn charge_of(&self, account: AccountId, credits: u64) -> Result<Option<Charge>, StorageError> {
-        let Some(account) = self.store.account(account)? else { return Ok(None) };
-        let Some(plan) = self.plans.get(&account.plan) else { return Ok(None) };
-        let cycle = Cycle::at(account.anchor, self.clock.now());
-        Ok(Some(Charge { credits, allowed: plan.credits, cycle }))
-    }
-
-    /// Returns the plan of an account and its balance in the current cycle. Returns `None` if the account does not exist
-    /// or is being deleted.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn balance_of(&self, account: AccountId) -> Result<Option<(Plan, Balance)>, StorageError> {
-        let Some(account) = self.store.account(account)? else { return Ok(None) };
-        if account.is_being_deleted() {
-            return Ok(None);
-        }
-        let plan = self.plan_of(&account);
-        let balance = self.balance_in(&account, &plan)?;
-        Ok(Some((plan, balance)))
     }
 
     /// Records when keys were last used, and removes expired keys from the cache. The maintenance thread calls this

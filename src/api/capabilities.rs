@@ -12,6 +12,7 @@ use crate::base::clock::millis;
 use crate::base::ids::AccountId;
 use crate::http::Reply;
 use crate::model::credits::{Balance, PREMIUM_COST, STANDARD_COST};
+use crate::model::quota::Policy;
 use crate::model::refusal::Refusal;
 use crate::modules::query::SearchType;
 
@@ -105,16 +106,16 @@ const API_VERSION: &str = "v1";
 pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
     let plans = api.accounts.plans();
     let base_url = &api.base_url;
-    let (counts, limits) = (api.runs.module_counts(), api.limiter.limits());
+    let (counts, limit) = (api.runs.module_counts(), |policy| api.limiter.limit(policy));
     Ok(ok_json(&Capabilities {
         version: API_VERSION,
         search_types: SearchType::ALL,
         modes: BTreeMap::from(MODES),
         result_fields: BTreeMap::from(RESULT_FIELDS),
         limits: Limits {
-            rate_limit_per_minute: limits.search,
-            read_rate_limit_per_minute: limits.read,
-            stream_rate_limit_per_minute: limits.stream,
+            rate_limit_per_minute: limit(Policy::Search),
+            read_rate_limit_per_minute: limit(Policy::Read),
+            stream_rate_limit_per_minute: limit(Policy::Stream),
             credits_per_search: STANDARD_COST,
             premium_credits_per_search: PREMIUM_COST,
             sync_wait_seconds: api.config.sync_wait.as_secs(),
@@ -313,7 +314,7 @@ pub fn get_account(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         user_id: caller.account.id,
         tier: &caller.plan.name,
         api_access: caller.plan.api,
-        rate_limit_per_minute: api.limiter.limits().search,
+        rate_limit_per_minute: api.limiter.limit(Policy::Search),
         supports_streaming: true,
         search_types: SearchType::ALL,
         credits: MeCredits {

@@ -8,7 +8,7 @@ use log::{debug, info, warn};
 use super::error::Failure;
 use crate::base::descriptors;
 use crate::config::{EngineConfig, SandboxMode, Time, VARIABLE_PREFIX};
-use crate::modules::catalog::Catalog;
+use crate::modules::catalog::{Catalog, Feed};
 use crate::modules::checker::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
@@ -37,32 +37,21 @@ pub(super) fn check_workers(config: &EngineConfig) -> usize {
     possible.min(config.check_workers)
 }
 
-/// Loads the catalogue without a feed. Call this before anything is created, so that a mistake in the catalogue leaves
-/// nothing behind.
-pub(super) fn load_catalog(config: &EngineConfig) -> Result<Arc<Catalog>, Failure> {
-    let catalog = Catalog::load(!config.catalog.no_builtin, &config.catalog.files).map_err(Failure::usage)?;
-    check_modules(&catalog)?;
-    log_list_imports(&catalog);
-    Ok(Arc::new(catalog))
-}
-
-/// Refuses a catalogue without an enabled module.
-pub(super) fn check_modules(catalog: &Catalog) -> Result<(), Failure> {
-    if catalog.modules().iter().any(|module| module.entry().enabled) {
-        return Ok(());
+/// Loads the catalogue, with a feed if there is one. Call this before anything is created, so that a mistake in the catalogue
+/// leaves nothing behind. Logs how lists of other tools were imported.
+pub(super) fn load_catalog(config: &EngineConfig, feed: Option<&Feed>) -> Result<Arc<Catalog>, Failure> {
+    let own = &config.catalog;
+    let catalog = Catalog::load_with(!own.no_builtin, &own.files, feed).map_err(Failure::usage)?;
+    if !catalog.modules().iter().any(|module| module.entry().enabled) {
+        return Err(Failure::usage("the catalogue has no enabled module: at least one is needed"));
     }
-    Err(Failure::usage("the catalogue has no enabled module: at least one is needed"))
-}
-
-/// Logs how lists of other tools were imported: a count for each list, and the left-out entries at debug
-/// level.
-fn log_list_imports(catalog: &Catalog) {
     for list in catalog.lists() {
         list.lines(NoteKind::LeftOut).for_each(|line| warn!("{line}"));
         list.lines(NoteKind::Changed).for_each(|line| info!("{line}"));
         list.lines(NoteKind::AlreadyThere).for_each(|line| debug!("{line}"));
         info!("{}", list.summary());
     }
+    Ok(Arc::new(catalog))
 }
 
 /// Returns the options of the simulated web, or `None` if the real web is searched.

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use log::{error, info, log, warn};
 use url::Url;
 
-use super::engine::{check_modules, net_config};
+use super::engine::{load_catalog, net_config};
 use super::error::Failure;
 use crate::base::address::without_credentials;
 use crate::config::{ServeConfig, Time};
@@ -22,62 +22,62 @@ use crate::store::Store;
 /// The longest time for a download.
 const DOWNLOAD_TIME: Duration = Duration::from_secs(120);
 
-/// A catalogue with a new feed, and the text of the feed. `None` if the feed in use is still the newest.
-type Fetched = Result<Option<(Catalog, String)>, String>;
+/// A catalogue with a new feed, or `None` if the feed in use is still the newest.
+type Fetched = Result<Option<Arc<Catalog>>, String>;
 
 /// Keeps the catalogue of a server as new as its feed.
 pub(super) struct FeedKeeper {
-    config: ServeConfig,
-    store: Arc<Store>,
-    /// The feed that was kept. No older one is accepted, even if its entries cannot be loaded.
-    kept: Option<FeedVersion>,
+    source: Arc<Source>,
     next_fetch: Instant,
     fetch: Option<JoinHandle<Fetched>>,
 }
 
-impl FeedKeeper {
-    /// Returns `None` if no feed is configured.
-    pub(super) fn new(config: &ServeConfig, store: &Arc<Store>) -> Option<Self> {
-        config.catalog_feed.as_ref()?;
-        let (config, store) = (config.clone(), Arc::clone(store));
-        Some(Self { config, store, kept: None, next_fetch: Instant::now(), fetch: None })
-    }
+struct Source {
+    config: ServeConfig,
+    store: Arc<Store>,
+    /// The feed that was kept. No older one is accepted, even if its entries cannot be loaded.
+    kept: Option<FeedVersion>,
+}
 
-    /// Returns the catalogue with the feed that was kept last, or `plain` if there is none that can be used.
+impl FeedKeeper {
+    /// Returns the catalogue with the feed that was kept last, or `plain` if there is none that can be used. Returns no keeper
+    /// if no feed is configured.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub(super) fn kept_catalog(&mut self, plain: Arc<Catalog>) -> Result<Arc<Catalog>, Failure> {
-        let Some(text) = self.store.catalog_feed().map_err(Failure::failed)? else { return Ok(plain) };
-        let kept = Feed::open(&text, &self.config.catalog_keys).and_then(|feed| {
-            self.kept = Some(feed.version);
-            load(&self.config, &feed)
-        });
-        Ok(kept.map(Arc::new).unwrap_or_else(|why| {
-            warn!("the catalogue feed that was kept is not used: {why}");
-            plain
-        }))
+    pub(super) fn open(
+        config: &ServeConfig,
+        store: &Arc<Store>,
+        plain: Arc<Catalog>,
+    ) -> Result<(Option<Self>, Arc<Catalog>), Failure> {
+        if config.catalog_feed.is_none() {
+            return Ok((None, plain));
+        }
+        let mut source = Source { config: config.clone(), store: Arc::clone(store), kept: None };
+        let mut catalog = plain;
+        if let Some(text) = store.catalog_feed()? {
+            let feed = Feed::open(&text, &config.catalog_keys);
+            source.kept = feed.as_ref().ok().map(|feed| feed.version);
+            match feed.and_then(|feed| load(config, &feed)) {
+                Ok(with_feed) => catalog = with_feed,
+                Err(why) => warn!("the catalogue feed that was kept is not used: {why}"),
+            }
+        }
+        Ok((Some(Self { source: Arc::new(source), next_fetch: Instant::now(), fetch: None }), catalog))
     }
 
     /// Starts a fetch on its own thread when it is time. Returns the new catalogue when a fetch has changed something.
     /// `current` is the catalogue in use.
     pub(super) fn renewed_catalog(&mut self, current: &Catalog) -> Option<Arc<Catalog>> {
-        let interval = self.config.engine.time(Time::CATALOG_FEED);
+        let interval = self.source.config.engine.time(Time::CATALOG_FEED);
         if self.fetch.is_none() && self.next_fetch <= Instant::now() {
-            let (config, in_use, kept) = (self.config.clone(), current.feed().in_use, self.kept);
+            let (source, in_use) = (Arc::clone(&self.source), current.feed().in_use);
             self.next_fetch = Instant::now() + interval;
-            self.fetch = Some(thread::spawn(move || fetch(&config, in_use, kept)));
+            self.fetch = Some(thread::spawn(move || source.fetch(in_use)));
         }
         let fetched = self.fetch.take_if(|fetch| fetch.is_finished())?.join();
         let failed = match fetched.unwrap_or_else(|_| Err("the fetch panicked".to_owned())) {
-            Ok(Some((catalog, text))) => {
-                let created_at = catalog.feed().in_use?.created_at;
-                info!("the catalogue feed of {created_at} is in use");
-                if let Err(error) = self.store.keep_catalog_feed(created_at, &text) {
-                    log!(error.log_level(), "cannot keep the catalogue feed: {error}");
-                }
-                return Some(Arc::new(catalog));
-            }
+            Ok(Some(catalog)) => return Some(catalog),
             Ok(None) => None,
             Err(why) => {
                 error!("the catalogue feed is not renewed, and the catalogue stays as it is: {why}");
@@ -89,32 +89,32 @@ impl FeedKeeper {
     }
 }
 
-/// Reads the feed, and loads the catalogue with it if it may replace the one in use.
-fn fetch(config: &ServeConfig, in_use: Option<FeedVersion>, kept: Option<FeedVersion>) -> Fetched {
-    let text = read(config)?;
-    let feed = Feed::open(&text, &config.catalog_keys)?;
-    if in_use.is_some_and(|in_use| in_use.created_at == feed.version.created_at) {
-        return Ok(None);
+impl Source {
+    /// Reads the feed. Loads the catalogue with it and keeps it, if it may replace the one in use.
+    fn fetch(&self, in_use: Option<FeedVersion>) -> Fetched {
+        let source = self.config.catalog_feed.as_deref().unwrap_or_default();
+        let text = match Url::parse(source).ok().filter(Url::has_host) {
+            Some(url) => download(&self.config, url),
+            None => read_file(Path::new(source)),
+        };
+        let text = text.map_err(|why| format!("{}: {why}", without_credentials(source)))?;
+        let feed = Feed::open(&text, &self.config.catalog_keys)?;
+        let created_at = feed.version.created_at;
+        if in_use.is_some_and(|in_use| in_use.created_at == created_at) {
+            return Ok(None);
+        }
+        feed.version.check(in_use.or(self.kept).as_ref(), Timestamp::now())?;
+        let catalog = load(&self.config, &feed)?;
+        info!("the catalogue feed of {created_at} is in use");
+        if let Err(error) = self.store.keep_catalog_feed(created_at, &text) {
+            log!(error.log_level(), "cannot keep the catalogue feed: {error}");
+        }
+        Ok(Some(catalog))
     }
-    feed.version.check(in_use.or(kept).as_ref(), Timestamp::now())?;
-    Ok(Some((load(config, &feed)?, text)))
 }
 
-fn load(config: &ServeConfig, feed: &Feed) -> Result<Catalog, String> {
-    let own = &config.engine.catalog;
-    let catalog = Catalog::load_with(!own.no_builtin, &own.files, Some(feed)).map_err(|it| it.to_string())?;
-    check_modules(&catalog).map_err(|error| error.to_string())?;
-    Ok(catalog)
-}
-
-/// Returns the text of the feed.
-fn read(config: &ServeConfig) -> Result<String, String> {
-    let source = config.catalog_feed.as_deref().unwrap_or_default();
-    let text = match Url::parse(source).ok().filter(Url::has_host) {
-        Some(url) => download(config, url),
-        None => read_file(Path::new(source)),
-    };
-    text.map_err(|why| format!("{}: {why}", without_credentials(source)))
+fn load(config: &ServeConfig, feed: &Feed) -> Result<Arc<Catalog>, String> {
+    load_catalog(&config.engine, Some(feed)).map_err(|error| error.to_string())
 }
 
 /// Returns the text of a feed at an address. An address is asked as sites are. The signature makes up for a missing TLS.

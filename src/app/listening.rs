@@ -32,42 +32,13 @@ const ADMIN_SLOW_READERS: usize = 8;
 /// address and neither `--trusted-proxy` nor `--without-proxy` is given.
 pub(super) fn open(config: &ServerConfig) -> Result<Server, Failure> {
     descriptors::adjust_limit();
-    let server = http::ServerConfig {
-        listen: config.listen,
-        max_streams: config.max_streams,
-        larger_bodies: LARGER_BODIES,
-        trusted_proxies: config.trusted_proxies.clone(),
-        ..http::ServerConfig::default()
-    };
-    check_exposure(config.listen, config)?;
-    Server::bind(&server).map_err(|error| cannot_listen(config.listen, &error))
-}
-
-/// Returns the error of an address that cannot be opened.
-fn cannot_listen(address: SocketAddr, error: &io::Error) -> Failure {
-    if error.kind() != io::ErrorKind::AddrInUse {
-        return Failure::failed(error);
-    }
-    let other = SocketAddr::new(address.ip(), address.port().checked_add(1).unwrap_or_default());
-    Failure::failed(format!(
-        "cannot listen on {address}: another program uses this port; choose another one, such as --listen {other}, or \
-         --listen {}:0 for any free one",
-        other.ip()
-    ))
-}
-
-/// Refuses an address that other machines can reach, unless the operator names a proxy or accepts the risk.
-fn check_exposure(address: SocketAddr, config: &ServerConfig) -> Result<(), Failure> {
-    if address.ip().to_canonical().is_loopback() {
-        return Ok(());
-    }
-    if config.without_proxy {
+    let address = config.listen;
+    let is_public = !address.ip().to_canonical().is_loopback();
+    if is_public && config.without_proxy {
         warn!(
             "listening on {address} without a reverse proxy: some requests can use up connections permanently"
         );
-        return Ok(());
-    }
-    if config.trusted_proxies.is_empty() {
+    } else if is_public && config.trusted_proxies.is_empty() {
         return Err(Failure::usage(format!(
             "--listen {address} can be reached from other machines, and no reverse proxy is named: the HTTP \
              library cannot fend off every hostile request by itself (see `sightline manual operations`); \
@@ -75,7 +46,21 @@ fn check_exposure(address: SocketAddr, config: &ServerConfig) -> Result<(), Fail
              --without-proxy if it is meant to be without one"
         )));
     }
-    Ok(())
+    let server = http::ServerConfig {
+        listen: address,
+        max_streams: config.max_streams,
+        larger_bodies: LARGER_BODIES,
+        trusted_proxies: config.trusted_proxies.clone(),
+        ..http::ServerConfig::default()
+    };
+    Server::bind(&server).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => Failure::failed(format!(
+            "cannot listen on {address}: another program uses this port; choose another one, or --listen {}:0 for any \
+             free one",
+            address.ip()
+        )),
+        _ => Failure::failed(error),
+    })
 }
 
 /// The handler of the public listener.
@@ -83,20 +68,6 @@ fn check_exposure(address: SocketAddr, config: &ServerConfig) -> Result<(), Fail
 pub(super) struct PublicHandler {
     pub(super) api: Router<Api>,
     pub(super) web: Router<Web>,
-}
-
-impl PublicHandler {
-    /// Answers a browser outside of the addresses for programs. The web app answers for pages that do not exist.
-    fn page(&self, request: Request) -> Reply {
-        if !self.api.has_path(&request.path) {
-            return self.web.handle(request);
-        }
-        match self.api.handle(request.clone()) {
-            // A page of the manual, for example.
-            Reply::Now(answer) if answer.status == 404 => self.web.handle(request),
-            reply => reply,
-        }
-    }
 }
 
 /// Returns whether a browser asks for a page outside of the addresses for programs.
@@ -108,10 +79,15 @@ fn is_for_people(request: &Request) -> bool {
 
 impl Handler for PublicHandler {
     fn handle(&self, request: Request) -> Reply {
-        if is_app_path(&request.path) {
+        let is_for_people = is_for_people(&request);
+        if is_app_path(&request.path) || is_for_people && !self.api.has_path(&request.path) {
             self.web.handle(request)
-        } else if is_for_people(&request) {
-            self.page(request)
+        } else if is_for_people {
+            match self.api.handle(request.clone()) {
+                // A page of the manual, for example, that does not exist.
+                Reply::Now(answer) if answer.status == 404 => self.web.handle(request),
+                reply => reply,
+            }
         } else {
             self.api.handle(request)
         }

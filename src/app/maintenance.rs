@@ -13,7 +13,6 @@ use super::feed::FeedKeeper;
 use super::services::Services;
 use super::suppression::Watch;
 use crate::admin::TaskTimes;
-use crate::config::ServeConfig;
 use crate::runs::retention::RetentionTask;
 use crate::service;
 use crate::watches::keeper::WatchKeeper;
@@ -68,17 +67,18 @@ pub(super) struct Maintenance {
 }
 
 impl Maintenance {
-    /// Starts the thread, which ends when the runs are shut down, and does not panic. `suppression` is the watched file of
-    /// suppressed identifiers, and `feed` the catalogue feed.
+    /// Starts the thread, which ends when the runs are shut down, and does not panic. Runs are kept for `retain_days` days,
+    /// or without limit if it is 0. `suppression` is the watched file of suppressed identifiers, and `feed` the catalogue
+    /// feed.
     pub(super) fn start(
         services: &Arc<Services>,
-        config: &ServeConfig,
+        retain_days: u32,
         suppression: Option<Watch>,
         feed: Option<FeedKeeper>,
     ) -> Result<JoinHandle<()>, Failure> {
         let services = Arc::clone(services);
         let service::Services { store, clock, runs, accounts, sandbox, .. } = services.shared.clone();
-        let retention = RetentionTask::new(Arc::clone(&store), clock, config.retain_days);
+        let retention = RetentionTask::new(Arc::clone(&store), clock, retain_days);
         let watches = WatchKeeper::new(store, runs, accounts, sandbox);
         let mut own = Self { services, watches, retention, suppression, feed };
         let thread = thread::Builder::new().name("maintenance".to_owned()).spawn(move || own.work());

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::error::Failure;
 use super::maintenance::Maintenance;
-use super::services::{LocalServices, Services};
+use super::services::Services;
 use crate::api::mcp;
 use crate::config::{EngineConfig, SuppressionConfig};
 
@@ -21,9 +21,8 @@ const STOP_WITHIN: Duration = Duration::from_secs(2);
 /// # Errors
 /// Fails if the parts cannot be started, or if standard input cannot be read.
 pub fn serve_lines(engine: &EngineConfig, suppression: &SuppressionConfig) -> Result<(), Failure> {
-    let LocalServices { services, config, caller, watch } =
-        Services::local(engine, suppression, MAX_RUNS, true)?;
-    let maintenance = Maintenance::start(&services, &config, watch, None)?;
+    let (services, caller, watch) = Services::local(engine, suppression, MAX_RUNS, true)?;
+    let maintenance = Maintenance::start(&services, 0, watch, None)?;
     let served = mcp::serve(&services.api, &caller, io::stdin().lock(), io::stdout());
     services.runs().shut_down(Instant::now() + STOP_WITHIN);
     let _ = maintenance.join();

@@ -45,49 +45,40 @@ const FAULTS: [(&str, SiteBehavior, RequiredVerdict); 8] = [
     }),
 ];
 
-/// A request to test modules.
-#[derive(Debug, Clone)]
-pub struct ProofRequest {
-    /// The modules to test, enabled or not.
-    pub modules: Vec<Arc<Module>>,
-    /// The web to use, the keys, and the limits for checks.
-    pub engine: EngineConfig,
-    /// Whether to also test each kind of fault. Needs a simulated web.
-    pub faults: bool,
-}
-
-/// Tests every module, and calls `progress` after each with the numbers of modules that are done and that fail. Returns the
-/// proofs in the order of the modules.
+/// Tests every module, enabled or not, and calls `progress` after each with the numbers of modules that are done and that
+/// fail. Returns the proofs in the order of the modules. `faults` says whether each kind of fault is also tested, which needs
+/// a simulated web.
 ///
 /// # Errors
 /// Fails if the test cannot start.
 pub fn prove_modules(
-    request: &ProofRequest,
+    modules: &[Arc<Module>],
+    engine: &EngineConfig,
+    faults: bool,
     stop: &Stop,
     progress: impl FnMut(usize, usize),
 ) -> Result<Vec<ModuleProof>, Failure> {
-    let engine = &request.engine;
     let Some(options) = sandbox_options(engine.sandbox) else {
-        if request.faults {
+        if faults {
             return Err(Failure::usage("--faults needs --sandbox: faults are simulated"));
         }
         // Keeps the browsers alive during the test.
         let (prober, _browsers) = prober(engine)?;
         let checker = checker(engine, prober, operator_keys(engine));
-        let seed = RandomState::new().hash_one(request.modules.len());
+        let seed = RandomState::new().hash_one(modules.len());
         let browser_jobs = engine.browsers.browser_sessions;
         let options = ProofOptions { browser_jobs, ..options_of(engine, checker, seed) };
-        return Ok(prove(&request.modules, &options, stop, progress));
+        return Ok(prove(modules, &options, stop, progress));
     };
-    let (web, checker) = simulated(request, options.clone());
+    let (web, checker) = simulated(modules, engine, options.clone());
     let mut proof = ProofOptions { simulated: true, ..options_of(engine, checker, options.seed) };
-    for (name, behavior, wants) in FAULTS.iter().filter(|_| request.faults) {
+    for (name, behavior, wants) in FAULTS.iter().filter(|_| faults) {
         let options = SandboxOptions { shares: vec![(*behavior, 1.0)], ..SandboxOptions::perfect() };
-        let (_, checker) = simulated(request, options);
+        let (_, checker) = simulated(modules, engine, options);
         let timeout = if *behavior == SiteBehavior::Silent { SILENCE_TIMEOUT } else { engine.check_timeout };
         proof.faults.push(SimulatedFault { name, checker, timeout, wants: *wants });
     }
-    let mut proofs = prove(&request.modules, &proof, stop, progress);
+    let mut proofs = prove(modules, &proof, stop, progress);
     if !stop.is_set() {
         explain(&mut proofs, &web);
     }
@@ -109,12 +100,16 @@ fn options_of(engine: &EngineConfig, checker: Arc<Checker>, seed: u64) -> ProofO
 }
 
 /// Returns a simulated web, and a checker with all keys that sends its requests there.
-fn simulated(request: &ProofRequest, options: SandboxOptions) -> (Arc<Sandbox>, Arc<Checker>) {
-    let web = Arc::new(Sandbox::new(request.modules.iter().cloned(), options));
-    let needs = request.modules.iter().flat_map(|module| &module.entry().needs);
+fn simulated(
+    modules: &[Arc<Module>],
+    engine: &EngineConfig,
+    options: SandboxOptions,
+) -> (Arc<Sandbox>, Arc<Checker>) {
+    let web = Arc::new(Sandbox::new(modules.iter().cloned(), options));
+    let needs = modules.iter().flat_map(|module| &module.entry().needs);
     let keys = needs.map(|need| (need.trim_start_matches("config.").to_owned(), "simulated".to_owned()));
     let prober = Arc::clone(&web) as _;
-    (web, checker(&request.engine, prober, OperatorKeys::new(keys)))
+    (web, checker(engine, prober, OperatorKeys::new(keys)))
 }
 
 /// Replaces the reason of a failed proof if the simulated web cannot generate pages for the module's rules.

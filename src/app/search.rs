@@ -73,7 +73,7 @@ pub fn account_in<'t>(
     engine: &EngineConfig,
     texts: &[&'t str],
 ) -> Result<Option<(&'t str, NamedAccount)>, Failure> {
-    let catalog = load_catalog(engine)?;
+    let catalog = load_catalog(engine, None)?;
     let profiles = catalog.profiles();
     Ok(texts.iter().find_map(|text| Some((*text, profiles.account_in(text)?))))
 }
@@ -127,8 +127,9 @@ struct LocalSearches<'r> {
 impl<'r> LocalSearches<'r> {
     fn open(request: &'r SearchRequest, stop: &'r Stop) -> Result<Self, Failure> {
         // The driver of a search may end a moment after the next one has begun. Leads are followed here.
-        let local = Services::local(&request.engine, &request.suppression, 2 * AT_ONCE, false)?;
-        Ok(Self { request, stop, services: local.services, account: local.caller.account.id })
+        let (services, caller, _) =
+            Services::local(&request.engine, &request.suppression, 2 * AT_ONCE, false)?;
+        Ok(Self { request, stop, services, account: caller.account.id })
     }
 
     fn start(&self, search: Search, cause: Cause) -> Result<Arc<LiveRun>, Failure> {

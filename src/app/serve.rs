@@ -53,20 +53,18 @@ fn run(config: &ServeConfig) -> Result<(), Failure> {
     let mut signals =
         Signals::new([SIGTERM, SIGINT]).map_err(|error| Failure::failed(error).at("signals"))?;
     // Before anything is created: a mistake in the catalogue or an address in use leaves nothing behind.
-    let plain = load_catalog(&config.engine)?;
+    let plain = load_catalog(&config.engine, None)?;
     // A module of the feed may be the one that uses a key.
     if config.catalog_feed.is_none() {
         check_keys(&config.engine, &plain)?;
     }
-    let (suppressed, watch) = suppression::load(&config.suppression)?.unzip();
+    let (suppressed, watch) = suppression::load(&config.suppression)?;
     let server = listening::open(&config.server)?;
     let admin = Arc::new(Admin::new(SystemClock.now()));
     let admin_address = config.server.admin_listen;
     let admin_server = admin_address.map(|address| listening::open_admin(address, &admin)).transpose()?;
     let Some(store) = open_database(config, &mut signals)? else { return Ok(()) };
-    let mut feed = FeedKeeper::new(config, &store);
-    let catalog =
-        feed.as_mut().map_or(Ok(Arc::clone(&plain)), |feed| feed.kept_catalog(Arc::clone(&plain)))?;
+    let (feed, catalog) = FeedKeeper::open(config, &store, plain)?;
     let key = webhooks::load_key(config, &store)?;
     let (address, threads) = (server.local_addr(), server.threads());
     let base_url = config.server.base_url_at(address);
@@ -81,7 +79,7 @@ fn run(config: &ServeConfig) -> Result<(), Failure> {
     let traffic = [handler.api.traffic(), handler.web.traffic()].map(Arc::clone);
     let first = first_start::first_account(&services.shared.accounts, &services.sign_ins)?;
     let server = server.start(Arc::new(handler)).map_err(|error| Failure::failed(error).at("the server"))?;
-    let maintenance = Maintenance::start(&services, config, watch, feed)?;
+    let maintenance = Maintenance::start(&services, config.retain_days, watch, feed)?;
     admin.serve(admin::Parts {
         api: Arc::clone(&services.api),
         traffic,

@@ -10,19 +10,17 @@ use super::error::Failure;
 use super::first_start::{LOCAL_ACCOUNT, best_plan};
 use super::suppression::{self, Watch};
 use super::webhooks;
-use crate::account::rate_limit::{RateLimiter, RateLimits};
+use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
 use crate::account::sign_in::SignIns;
 use crate::admin::TaskTimes;
 use crate::api::{Api, ApiConfig};
 use crate::base::address::path_prefix;
 use crate::base::clock::{Clock, SystemClock};
-use crate::base::threads;
 use crate::config::{EngineConfig, ServeConfig, SuppressionConfig, Time};
 use crate::model::audit::{Actor, Origin};
 use crate::model::credits::STANDARD_COST;
 use crate::model::drive::{Notification, Subscriber};
-use crate::model::quota::Policy;
 use crate::model::sign_in::SessionLimits;
 use crate::modules::catalog::Catalog;
 use crate::modules::probe::{Browsers, NoBrowser};
@@ -45,9 +43,6 @@ const KEEP_ENDED: Duration = Duration::from_secs(60);
 const STORE_OUTAGE_LIMIT: Duration = Duration::from_secs(10 * 60);
 /// A session of the web app ends after this time in any case.
 const LONGEST_SESSION: Duration = Duration::from_secs(90 * 86_400);
-/// The fewest threads that searches need: the first workers, and as many for drivers, look-ups of addresses,
-/// maintenance and signals.
-const FEWEST_THREADS: usize = 64;
 
 /// The parts of a process on an open database.
 pub(super) struct Services {
@@ -69,7 +64,7 @@ pub(super) struct Services {
 pub(super) struct Opened {
     pub(super) catalog: Arc<Catalog>,
     /// The identifiers that are never searched.
-    pub(super) suppressed: Option<Suppressed>,
+    pub(super) suppressed: Suppressed,
     pub(super) store: Arc<Store>,
     /// The key that encrypts the secrets of webhooks.
     pub(super) key: Option<Arc<SealingKey>>,
@@ -79,23 +74,12 @@ pub(super) struct Opened {
     pub(super) follows: bool,
 }
 
-/// The services of a process whose database is in memory.
-pub(super) struct LocalServices {
-    pub(super) services: Arc<Services>,
-    pub(super) config: ServeConfig,
-    /// The user of this process.
-    pub(super) caller: Caller,
-    /// The watched file of suppressed identifiers.
-    pub(super) watch: Option<Watch>,
-}
-
 impl Services {
     /// Builds the parts.
     ///
     /// # Errors
     /// Fails if a part cannot be started, or if the store fails.
     pub(super) fn build(config: &ServeConfig, opened: Opened) -> Result<Arc<Self>, Failure> {
-        threads::require(FEWEST_THREADS).map_err(Failure::failed)?;
         let Opened { catalog, suppressed, store, key, base_url, follows } = opened;
         let (engine, clock): (_, Arc<dyn Clock>) = (&config.engine, Arc::new(SystemClock));
         let accounts = Accounts::new(Arc::clone(&store), config.accounts.plans.clone(), Arc::clone(&clock));
@@ -113,17 +97,18 @@ impl Services {
         };
         let checker = checker(engine, prober, operator_keys(engine));
         let charging = Arc::clone(&accounts);
-        let charge_of: ChargeOf = match follows {
-            true => Box::new(move |account| charging.charge_of(account, STANDARD_COST)),
-            false => Box::new(|_| Ok(None)),
-        };
+        let charge_of: ChargeOf = Box::new(move |account| {
+            let owner = if follows { charging.owner(account)? } else { None };
+            Ok(owner.map(|owner| charging.charge(&owner, STANDARD_COST)))
+        });
         let (own, of_runs) = (Arc::clone(&store), runs_config(config));
         let runs = Runs::new(own, catalog, checker, pages, Arc::clone(&clock), of_runs, charge_of);
-        suppressed.map(|list| runs.suppress(list)).unwrap_or_default();
+        runs.suppress(suppressed);
         let deliveries = key.clone().map(|key| webhooks::start(engine, key, &store)).transpose()?;
         let webhooks =
             Webhooks::new(Arc::clone(&store), key, Arc::clone(&clock), engine.allow_private_targets);
-        let limiter = Arc::new(RateLimiter::new(rate_limits(config), Arc::clone(&store)));
+        let limiter =
+            Arc::new(RateLimiter::new(config.server.rate_limits.iter().copied(), Arc::clone(&store)));
         let shared = service::Services {
             accounts,
             limiter,
@@ -151,7 +136,8 @@ impl Services {
         Ok(services)
     }
 
-    /// Builds the parts on a database in memory, with an account of the user of this process.
+    /// Builds the parts on a database in memory. Returns them with the user of this process, who has an account, and with the
+    /// watched file of suppressed identifiers.
     ///
     /// # Errors
     /// Fails for a mistake in the configuration, or if a part cannot be started.
@@ -160,9 +146,9 @@ impl Services {
         suppression: &SuppressionConfig,
         max_runs: usize,
         follows: bool,
-    ) -> Result<LocalServices, Failure> {
-        let (suppressed, watch) = suppression::load(suppression)?.unzip();
-        let catalog = load_catalog(engine)?;
+    ) -> Result<(Arc<Self>, Caller, Option<Watch>), Failure> {
+        let (suppressed, watch) = suppression::load(suppression)?;
+        let catalog = load_catalog(engine, None)?;
         check_keys(engine, &catalog)?;
         let mut config = ServeConfig::from_flags::<&str>([]).map_err(Failure::failed)?;
         (config.engine, config.server.max_runs) = (engine.clone(), max_runs);
@@ -176,8 +162,7 @@ impl Services {
             .clone();
         let account = services.shared.accounts.create_account(LOCAL_ACCOUNT, &plan.name, &Origin::CLI);
         let account = account.map_err(|error| Failure::failed(error).at("cannot create the account"))?;
-        let caller = Caller { account, plan, actor: Actor::Cli, key: None };
-        Ok(LocalServices { services, config, caller, watch })
+        Ok((services, Caller { account, plan, actor: Actor::Cli, key: None }, watch))
     }
 
     /// Returns the searches.
@@ -227,16 +212,4 @@ fn runs_config(config: &ServeConfig) -> RunsConfig {
         discovery: engine.discovery,
         simulated: sandbox_options(engine.sandbox).is_some(),
     }
-}
-
-fn rate_limits(config: &ServeConfig) -> RateLimits {
-    let mut limits = RateLimits::default();
-    for (policy, count) in &config.server.rate_limits {
-        match policy {
-            Policy::Search => limits.search = *count,
-            Policy::Stream => limits.stream = *count,
-            Policy::Read => limits.read = *count,
-        }
-    }
-    limits
 }

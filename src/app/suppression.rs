@@ -17,12 +17,12 @@ pub(super) struct Watch {
     read: Option<Result<String, String>>,
 }
 
-/// Reads the file. Returns `None` if none is configured.
+/// Reads the file. Returns an empty list if none is configured.
 ///
 /// # Errors
 /// Fails if the file cannot be read, if a line is not a valid hash, or if there is no key.
-pub(super) fn load(config: &SuppressionConfig) -> Result<Option<(Suppressed, Watch)>, Failure> {
-    let Some(path) = &config.file else { return Ok(None) };
+pub(super) fn load(config: &SuppressionConfig) -> Result<(Suppressed, Option<Watch>), Failure> {
+    let Some(path) = &config.file else { return Ok((Suppressed::default(), None)) };
     let Some(key) = &config.suppress_key else {
         let message = "--suppress needs the key of its hashes: --suppress-key, or better \
                        the variable SIGHTLINE_SUPPRESS_KEY";
@@ -31,7 +31,7 @@ pub(super) fn load(config: &SuppressionConfig) -> Result<Option<(Suppressed, Wat
     let mut watch = Watch { path: path.clone(), key: SuppressKey::new(key.clone()), read: None };
     let list = watch.changed_list().transpose();
     let list = list.map_err(|why| Failure::usage(why).at(format!("--suppress {}", path.display())))?;
-    Ok(list.map(|list| (list, watch)))
+    Ok((list.unwrap_or_default(), Some(watch)))
 }
 
 impl Watch {

@@ -39,23 +39,6 @@ pub(super) fn start(
         .map_err(|error| Failure::failed(error).at("cannot start the threads of webhooks"))
 }
 
-/// Logs an error if the key does not decrypt stored secrets.
-fn check_key(key: &SealingKey, path: &Path, store: &Store) -> Result<(), Failure> {
-    let secrets = store
-        .sealed_secrets(MOST_CHECKED)
-        .map_err(|error| Failure::failed(error).at("cannot read the secrets of webhooks"))?;
-    let unreadable = secrets.iter().filter(|(webhook, sealed)| key.open(*webhook, sealed).is_none()).count();
-    if unreadable > 0 {
-        error!(
-            "the key of webhooks in {} does not decrypt the secrets of {unreadable} of {} webhooks, so nothing is sent to \
-             them: start with the key file with which they were created (--secret-key-file), or rotate their secrets",
-            path.display(),
-            secrets.len()
-        );
-    }
-    Ok(())
-}
-
 /// Returns the key of `--secret-key-file`. By default it is in a file beside an SQLite database, which is created on the
 /// first start. With PostgreSQL there is no default, because all instances need the same key.
 pub(super) fn load_key(config: &ServeConfig, store: &Store) -> Result<Option<Arc<SealingKey>>, Failure> {
@@ -66,36 +49,41 @@ pub(super) fn load_key(config: &ServeConfig, store: &Store) -> Result<Option<Arc
             let mut name = database.as_os_str().to_owned();
             name.push(KEY_SUFFIX);
             let path = PathBuf::from(name);
-            // An empty file is left of a start that was interrupted.
-            let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
-            if fs::metadata(&path).map_or_else(is_missing, |key| key.len() == 0) {
-                // With its own rights, whatever those of the empty file are.
-                let _ = fs::remove_file(&path);
-                let failed =
-                    |error| Failure::failed(error).at(format!("cannot create the key {}", path.display()));
-                create_key(&path).map_err(failed)?;
-            }
+            let failed =
+                |error| Failure::failed(error).at(format!("cannot create the key {}", path.display()));
+            create_key(&path).map_err(failed)?;
             path
         }
     };
-    read_key(&path, store).map(Some)
-}
-
-fn read_key(path: &Path, store: &Store) -> Result<Arc<SealingKey>, Failure> {
-    let place = || format!("the key of webhooks in {}", path.display());
+    let place = format!("the key of webhooks in {}", path.display());
     let mut bytes = Vec::new();
-    File::open(path)
+    File::open(&path)
         .and_then(|file| file.take(KEY_FILE_BYTES).read_to_end(&mut bytes))
-        .map_err(|error| Failure::usage(error).at(place()))?;
+        .map_err(|error| Failure::usage(error).at(&place))?;
     // If the file has raw bytes, the refusal says what was expected.
     let text = Secret::new(String::from_utf8(bytes).unwrap_or_default());
-    let key = SealingKey::parse(text.expose()).map_err(|allowed| Failure::usage(allowed).at(place()))?;
-    check_key(&key, path, store)?;
-    Ok(Arc::new(key))
+    let key = SealingKey::parse(text.expose()).map_err(|allowed| Failure::usage(allowed).at(&place))?;
+    let secrets = store.sealed_secrets(MOST_CHECKED)?;
+    let unreadable = secrets.iter().filter(|(webhook, sealed)| key.open(*webhook, sealed).is_none()).count();
+    if unreadable > 0 {
+        error!(
+            "{place} does not decrypt the secrets of {unreadable} of {} webhooks, so nothing is sent to them: start with \
+             the key file with which they were created (--secret-key-file), or rotate their secrets",
+            secrets.len()
+        );
+    }
+    Ok(Some(Arc::new(key)))
 }
 
-/// Creates a key that only its owner can read.
+/// Creates a key that only its owner can read, unless there is one.
 fn create_key(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(key) if key.len() > 0 => return Ok(()),
+        // A start that was interrupted leaves an empty file. The new one has its own rights.
+        Ok(_) => fs::remove_file(path)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+    }
     let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
     writeln!(file, "{}", SealingKey::generate().expose())?;
     file.sync_all()

@@ -66,12 +66,11 @@ impl WatchKeeper {
         if watch.premium && !self.runs.can_browse() {
             return Ok(true);
         }
-        let Some((plan, balance)) = self.accounts.balance_of(watch.account)? else { return Ok(true) };
-        let charge =
-            Charge { credits: watch.search().cost(), allowed: balance.allowed, cycle: balance.cycle };
-        if watch.premium && !plan.premium {
+        let Some(owner) = self.accounts.owner(watch.account)? else { return Ok(true) };
+        if watch.premium && !owner.plan.premium {
             return self.pause(watch);
         }
+        let charge = self.accounts.charge(&owner, watch.search().cost());
         let request = start_request(watch, Some(watch.next_at), charge, Origin::SYSTEM);
         match self.runs.start_later(request) {
             Ok(StartResult::Started(run)) => info!("run {}: started by the watch {}", run.id, watch.id),
@@ -115,9 +114,9 @@ impl WatchKeeper {
     fn try_to_resume(&self) -> Result<(), StorageError> {
         let unpaid = |last: Option<&AccountId>| self.store.unpaid_accounts(last.copied(), BATCH);
         for account in all_pages(BATCH, unpaid)? {
-            let Some((plan, balance)) = self.accounts.balance_of(account)? else { continue };
-            let credits = balance.remaining().unwrap_or(u64::MAX);
-            self.store.resume_paid(account, credits, plan.premium)?;
+            let Some(owner) = self.accounts.owner(account)? else { continue };
+            let credits = self.accounts.balance(&owner)?.remaining().unwrap_or(u64::MAX);
+            self.store.resume_paid(account, credits, owner.plan.premium)?;
         }
         Ok(())
     }

@@ -246,7 +246,7 @@ impl From<SignInError> for WebError {
                 Self::field("password", text).with_status(429).retry_after(wait)
             }
             SignInError::Wrong => Self::field("password", "The current password is wrong."),
-            SignInError::Weak(why) => Self::field("password", why.to_string()),
+            SignInError::Weak(why) => Self::field("password", why),
         }
     }
 }

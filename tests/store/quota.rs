@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use sightline::account::rate_limit::{RateLimiter, RateLimits};
+use sightline::account::rate_limit::RateLimiter;
 use sightline::base::storage::StorageError;
 use sightline::model::quota::{Counted, Policy, Rate, Subject};
 use sightline::model::refusal::Code;
@@ -49,7 +49,7 @@ on_both! {
     }
 
     fn a_refused_request_counts_nowhere_and_is_refused_again_without_the_database(f) {
-        let limiter = RateLimiter::new(RateLimits { search: 3, stream: 1, read: 1 }, Arc::clone(&f.store));
+        let limiter = RateLimiter::new([(Policy::Search, 3), (Policy::Stream, 1)], Arc::clone(&f.store));
         let count = |policies: &[Policy]| once_connected(|| {
             let mut counted = Vec::new();
             match limiter.count(f.account.id, policies, &mut counted) {

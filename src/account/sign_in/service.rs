@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use log::debug;
 
-use super::password::{HashingError, Password, PasswordHasher, WeakPassword};
+use super::password::{HashingError, Password, PasswordHasher};
 use super::token::Token;
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RequestId, SessionId};
@@ -31,9 +31,9 @@ pub enum SignInError {
     /// There were too many attempts. The next one is allowed after this time.
     #[error("too many attempts; the next one in {} s", .0.as_secs() + 1)]
     TooMany(Duration),
-    /// The new password is refused.
-    #[error(transparent)]
-    Weak(#[from] WeakPassword),
+    /// The new password is refused. Contains why, and what to do.
+    #[error("{0}")]
+    Weak(String),
     /// The set-up link was used, replaced, or has expired.
     #[error("the set-up link was used or replaced, or has expired")]
     LinkOver,
@@ -158,17 +158,13 @@ impl SignIns {
         if !self.store.open_session(&session, &token.hash(), Some(known), &by)? {
             return Err(SignInError::Wrong);
         }
-        self.end_former(client, now)?;
-        Ok(Opened { token, session })
-    }
-
-    fn end_former(&self, client: &SignInClient, now: Timestamp) -> Result<(), SignInError> {
-        let Some(token) = &client.token else { return Ok(()) };
-        if let Some((former, _)) = self.store.session(&token.hash(), now)? {
+        if let Some(former) = &client.token
+            && let Some((former, _)) = self.store.session(&former.hash(), now)?
+        {
             let by = Origin::request(Actor::Account(former.account), &client.request);
             self.store.end_session(former.account, former.id, &by)?;
         }
-        Ok(())
+        Ok(Opened { token, session })
     }
 
     /// Returns the session with that token and its account. Records from time to time that the session is used.
@@ -218,10 +214,7 @@ impl SignIns {
     /// # Errors
     /// Returns [`SignInError::UnknownSession`], or an error of the store.
     pub fn end(&self, account: AccountId, session: SessionId, by: &Origin) -> Result<(), SignInError> {
-        match self.store.end_session(account, session, by)? {
-            true => Ok(()),
-            false => Err(SignInError::UnknownSession),
-        }
+        self.store.end_session(account, session, by)?.then_some(()).ok_or(SignInError::UnknownSession)
     }
 
     /// Checks the password of an account before an operation that must not be possible in an unattended browser.
@@ -245,7 +238,7 @@ impl SignIns {
         client: &SignInClient,
     ) -> Result<Opened, SignInError> {
         let known = self.verify(account.id, old, &confirming(account))?;
-        new.check(&account.email)?;
+        new.check(&account.email).map_err(SignInError::Weak)?;
         let hash = self.hasher.hash(new)?;
         let by = Origin::request(Actor::Account(account.id), &client.request);
         if !self.store.set_password(account.id, &hash, Some(&known), &by)? {
@@ -262,10 +255,7 @@ impl SignIns {
         let (token, now) = (Token::generate(), self.clock.now());
         let expires_at = now.saturating_add(LINK_LIFETIME).unwrap_or(Timestamp::MAX);
         let link = SetUpLink { token: token.hash(), account, created_at: now, expires_at };
-        match self.store.add_set_up_link(&link, by)? {
-            true => Ok(token),
-            false => Err(SignInError::UnknownAccount),
-        }
+        self.store.add_set_up_link(&link, by)?.then_some(token).ok_or(SignInError::UnknownAccount)
     }
 
     /// Returns the account whose password a link sets.
@@ -288,7 +278,7 @@ impl SignIns {
         client: &SignInClient,
     ) -> Result<Opened, SignInError> {
         let account = self.link_account(token)?;
-        password.check(&account.email)?;
+        password.check(&account.email).map_err(SignInError::Weak)?;
         let hash = self.hasher.hash(password)?;
         let by = Origin::request(Actor::Account(account.id), &client.request);
         let used = self.store.use_set_up_link(&token.hash(), &hash, self.clock.now(), &by)?;
@@ -300,10 +290,7 @@ impl SignIns {
     /// # Errors
     /// Returns [`SignInError::UnknownAccount`], or an error of the store.
     pub fn set_role(&self, account: AccountId, role: Role, by: &Origin) -> Result<(), SignInError> {
-        match self.store.set_role(account, role, by)? {
-            true => Ok(()),
-            false => Err(SignInError::UnknownAccount),
-        }
+        self.store.set_role(account, role, by)?.then_some(()).ok_or(SignInError::UnknownAccount)
     }
 
     /// Removes expired sessions, links and counts. The maintenance thread calls this every few seconds.

@@ -10,7 +10,7 @@ use clap::{Args, Command};
 use super::choice::{self, Choice, load};
 use super::learn::RepairArgs;
 use super::report::Report;
-use crate::app::{ProofRequest, check_keys, prove_modules};
+use crate::app::{check_keys, prove_modules};
 use crate::cli::bar::Bar;
 use crate::cli::exit::{Exit, Failure, stop_on_interrupt};
 use crate::cli::files::Replacement;
@@ -89,18 +89,17 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
     // Opened before any request, so that none is made if the report cannot be written.
     let mut file = args.output.as_deref().map(Replacement::begin).transpose()?;
 
-    let request = ProofRequest { modules, engine: args.engine, faults: args.faults };
     let (began, bar) = (Instant::now(), Bar::new());
     let stop = Stop::default();
     stop_on_interrupt(&stop)?;
-    let total = request.modules.len() as u64;
+    let total = modules.len() as u64;
     let show = |done, failing| bar.show(done as u64, total, &format!("{failing} failing"));
-    let proofs = prove_modules(&request, &stop, show);
+    let proofs = prove_modules(&modules, &args.engine, args.faults, &stop, show);
     bar.clear();
     let proofs = proofs?;
-    let repairs = args.repair.repair(&request.engine, &request.modules, &proofs, &stop)?;
+    let repairs = args.repair.repair(&args.engine, &modules, &proofs, &stop)?;
     let saved = args.repair.save(&repairs)?;
-    let is_simulated = request.engine.sandbox != SandboxMode::Off;
+    let is_simulated = args.engine.sandbox != SandboxMode::Off;
     let report = Report::new(proofs, repairs, is_simulated, !stop.is_set(), left_out, began.elapsed());
     match &mut file {
         Some(file) => report.write(args.format, file)?,
