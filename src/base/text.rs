@@ -154,7 +154,7 @@ pub const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 ///
 /// # Errors
 /// The failure of `out`.
-pub fn write_csv_head(out: &mut dyn Write, columns: &[impl AsRef<str>]) -> io::Result<()> {
+pub fn write_csv_head(out: &mut dyn Write, columns: &[impl AsRef<[u8]>]) -> io::Result<()> {
     out.write_all(BYTE_ORDER_MARK)?;
     write_csv(out, columns)
 }
@@ -163,45 +163,15 @@ pub fn write_csv_head(out: &mut dyn Write, columns: &[impl AsRef<str>]) -> io::R
 ///
 /// # Errors
 /// The failure of `out`.
-pub fn write_csv(out: &mut dyn Write, row: &[impl AsRef<str>]) -> io::Result<()> {
-    let quoted = |cell: &str| match cell.contains(['"', ',', '\r', '\n']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.to_owned(),
-    };
-    let cells: Vec<String> = row.iter().map(|cell| quoted(cell.as_ref())).collect();
-    out.write_all((cells.join(",") + "\r\n").as_bytes())?;
-    out.flush()
-}
-
-/// Reads CSV (RFC 4180) with this sign between the cells. Returns the rows, each with the number of its first line. Cells
-/// are trimmed. Empty lines and lines that start with `#` are left out.
-pub fn read_csv(text: &str, delimiter: char) -> Vec<(u64, Vec<String>)> {
-    let (mut rows, mut lines) = (Vec::new(), (1..).zip(text.lines()));
-    while let Some((number, line)) = lines.next() {
-        if line.trim().is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let mut row = line.to_owned();
-        let has_quoted = line.split(delimiter).any(|cell| cell.trim_start().starts_with('"'));
-        // A line end between quotes belongs to a cell.
-        while has_quoted
-            && row.matches('"').count() % 2 == 1
-            && let Some((_, line)) = lines.next()
-        {
-            row = row + "\n" + line;
-        }
-        let mut is_quoted = false;
-        let cells = row.split(|c| {
-            is_quoted ^= has_quoted && c == '"';
-            c == delimiter && !is_quoted
-        });
-        let bare = |cell: &str| match cell.strip_prefix('"') {
-            Some(cell) => cell.strip_suffix('"').unwrap_or(cell).replace("\"\"", "\"").trim().to_owned(),
-            None => cell.to_owned(),
-        };
-        rows.push((number, cells.map(|cell| bare(cell.trim())).collect()));
-    }
-    rows
+pub fn write_csv(out: &mut dyn Write, row: &[impl AsRef<[u8]>]) -> io::Result<()> {
+    let mut writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(out);
+    writer.write_record(row).map_err(|error| match error.into_kind() {
+        // Kept as it is: a reader that closed its end is not a failure, and callers tell by the kind.
+        csv::ErrorKind::Io(error) => error,
+        // Writing a row has no other failures.
+        other => io::Error::other(format!("{other:?}")),
+    })?;
+    writer.flush()
 }
 
 #[cfg(test)]

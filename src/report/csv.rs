@@ -83,7 +83,6 @@ fn text_of(member: Option<&Value>) -> String {
 pub(super) mod tests {
     use super::*;
     use crate::base::ids::{AccountId, RunId};
-    use crate::base::text::read_csv;
     use crate::model::coverage::Coverage;
     use crate::model::notes::RunNotes;
     use crate::model::run::RunOptions;
@@ -164,9 +163,11 @@ pub(super) mod tests {
         let shown = String::from_utf8(out).unwrap();
         assert!(!shown.contains(['\u{1b}', '\u{9b}']), "{shown:?}");
         assert_eq!(shown.matches("\r\n").count(), 3, "{shown:?}");
-        let rows = read_csv(shown.trim_start_matches('\u{feff}'), ',');
+        let mut rows = ::csv::Reader::from_reader(shown.as_bytes());
+        let head: Vec<String> = rows.headers().unwrap().iter().map(str::to_owned).collect();
+        let rows: Vec<::csv::StringRecord> = rows.records().map(Result::unwrap).collect();
         let of = |row: usize, column: &str| {
-            rows[row + 1].1[rows[0].1.iter().position(|name| name == column).unwrap()].as_str()
+            rows[row].get(head.iter().position(|name| name == column).unwrap()).unwrap()
         };
         for (column, want) in [
             ("id", "1"),

@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 
+use csv::{ReaderBuilder, StringRecord, Trim};
 use encoding_rs::{Encoding, UTF_8};
 
 use super::draft::{Draft, InvalidRow};
-use crate::base::text::read_csv;
 use crate::model::batch::MAX_SEARCHES;
 use crate::model::refusal::Refusal;
 use crate::model::search::Search;
@@ -47,10 +47,19 @@ pub fn read(
     })?;
     // The reader counts only this line end.
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    let mut records = read_csv(&text, delimiter(&text));
-    records.retain(|(_, record)| record.iter().any(|cell| !cell.is_empty()));
-    let (_, first) = records.first().ok_or_else(|| wrong_number(0))?;
-    let columns = Columns::of(first, records.get(1).map(|(_, second)| second))?;
+    let mut reader = ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .trim(Trim::All)
+        .comment(Some(b'#'))
+        .delimiter(delimiter(&text))
+        .from_reader(text.as_bytes());
+    let records = reader.records().collect::<Result<Vec<StringRecord>, _>>();
+    let records = records.map_err(|_| refused("the file is not CSV", ALLOWED))?;
+    let mut records: Vec<&StringRecord> =
+        records.iter().filter(|record| record.iter().any(|cell| !cell.is_empty())).collect();
+    let first = records.first().ok_or_else(|| wrong_number(0))?;
+    let columns = Columns::of(first, records.get(1).copied())?;
     if columns.has_header {
         records.remove(0);
     }
@@ -58,12 +67,12 @@ pub fn read(
         return Err(wrong_number(records.len()));
     }
     let mut draft = Draft::default();
-    for (row, (line, record)) in (1..).zip(records) {
-        match columns.search(&record, &mut default_type) {
+    for (row, record) in (1..).zip(records) {
+        match columns.search(record, &mut default_type) {
             Ok(query) => draft.add(row, &query, Search::plain(&query)),
             Err((field, message, allowed)) => draft.invalid.push(InvalidRow {
                 row,
-                line: Some(line),
+                line: line_of(record, &text),
                 field: field.to_owned(),
                 message,
                 allowed,
@@ -80,12 +89,23 @@ fn decoded(bytes: &[u8]) -> Option<Cow<'_, str>> {
 }
 
 /// Returns the sign between the cells: the most frequent of the possible ones in the first line.
-fn delimiter(text: &str) -> char {
-    let line =
-        text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
-    let count = |sign: &char| line.matches(*sign).count();
+fn delimiter(text: &str) -> u8 {
+    let line = text.lines().find(|line| !is_skipped(line.trim())).unwrap_or_default();
+    let count = |sign: &u8| line.bytes().filter(|byte| byte == sign).count();
     // Of equal ones, the last.
-    ['\t', ';', ','].into_iter().max_by_key(count).unwrap_or(',')
+    [b'\t', b';', b','].into_iter().max_by_key(count).unwrap_or(b',')
+}
+
+/// Returns whether the reader skips a line.
+fn is_skipped(line: &str) -> bool {
+    line.is_empty() || line.starts_with('#')
+}
+
+/// Returns the line of a record, from 1. The reader has not skipped the lines before it yet.
+fn line_of(record: &StringRecord, text: &str) -> Option<u64> {
+    let start = record.position()?;
+    let rest = text.get(usize::try_from(start.byte()).ok()?..)?;
+    Some(start.line() + rest.lines().take_while(|line| is_skipped(line)).count() as u64)
 }
 
 /// The places of the columns.
@@ -98,7 +118,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(first: &[String], second: Option<&Vec<String>>) -> Result<Self, Refusal> {
+    fn of(first: &StringRecord, second: Option<&StringRecord>) -> Result<Self, Refusal> {
         let place = |name: &str| first.iter().position(|cell| cell.eq_ignore_ascii_case(name));
         if let Some(query) = place("query") {
             return Ok(Self { has_header: true, search_type: place("type"), query, named: None });
@@ -109,19 +129,19 @@ impl Columns {
         }
         // The name of a type above a query of that type is a header, as in an exported column `email`.
         let is_query = |named: &SearchType| {
-            second.and_then(|second| second.first()).is_some_and(|text| Query::parse(*named, text).is_ok())
+            second.and_then(|second| second.get(0)).is_some_and(|text| Query::parse(*named, text).is_ok())
         };
-        let named = first.first().and_then(|name| SearchType::from_name(&name.to_ascii_lowercase()));
+        let named = first.get(0).and_then(|name| SearchType::from_name(&name.to_ascii_lowercase()));
         let named = named.filter(is_query);
         Ok(Self { has_header: named.is_some(), search_type: None, query: 0, named })
     }
 
     fn search(
         &self,
-        record: &[String],
+        record: &StringRecord,
         default_type: &mut impl FnMut(&str) -> Option<SearchType>,
     ) -> Result<Query, (&'static str, String, String)> {
-        let cell = |at: usize| record.get(at).map(String::as_str).filter(|cell| !cell.is_empty());
+        let cell = |at: usize| record.get(at).filter(|cell| !cell.is_empty());
         let names = || SearchType::ALL.map(SearchType::as_str).join(", ");
         let search_type = match self.search_type.and_then(cell) {
             Some(name) => SearchType::from_name(&name.to_ascii_lowercase())
@@ -141,7 +161,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::base::text::write_csv;
 
     const USERNAME: Option<SearchType> = Some(SearchType::Username);
 
@@ -238,10 +257,10 @@ mod tests {
 
         #[test]
         fn written_searches_are_read_back(names in proptest::collection::btree_set("[a-z0-9_.]{0,8}[a-z]", 1..20)) {
-            let mut file = Vec::new();
-            write_csv(&mut file, &["type", "query"]).unwrap();
-            names.iter().for_each(|name| write_csv(&mut file, &["username", name]).unwrap());
-            let draft = read(&file, |_| None).unwrap();
+            let mut writer = csv::Writer::from_writer(Vec::new());
+            writer.write_record(["type", "query"]).unwrap();
+            names.iter().for_each(|name| writer.write_record(["username", name]).unwrap());
+            let draft = read(&writer.into_inner().unwrap(), |_| None).unwrap();
             let read: Vec<&str> = draft.rows.iter().map(|(_, search)| search.query.as_str()).collect();
             prop_assert_eq!(read, names.iter().map(String::as_str).collect::<Vec<_>>());
         }
