@@ -197,7 +197,7 @@ fn responses(route: &Route, described: &Value, schemas: &Map<String, Value>) -> 
         }
         let mut response = described["responses"][&status].clone();
         tidy(&mut response);
-        if response["description"] == "" {
+        if response["description"].as_str().is_none_or(str::is_empty) {
             let reference = response["content"]["application/json"]["schema"]["$ref"].as_str();
             let schema = reference.and_then(|reference| schemas.get(reference.rsplit('/').next()?));
             response["description"] = schema.map(|schema| schema["description"].clone()).unwrap_or_default();

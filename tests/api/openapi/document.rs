@@ -1,7 +1,7 @@
 //! The document itself: it is valid, and the same from the server and the
 //! command.
 
-use super::DOCUMENT;
+use super::{DOCUMENT, operations, resolve};
 use crate::cli::ran;
 use crate::support::folder::Folder;
 use crate::support::python::venv;
@@ -26,6 +26,16 @@ fn the_command_prints_what_the_server_serves() {
     let default: Value = serde_json::from_str(&ran(&["openapi"], &[]).code_is(0).out).unwrap();
     assert_eq!(default, *DOCUMENT);
     ran(&["openapi", "--base-url", "ftp://x"], &[]).code_is(2).err_has("--base-url");
+}
+
+#[test]
+fn every_answer_has_a_description() {
+    for (path, method, operation) in operations() {
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            let text = resolve(response)["description"].as_str();
+            assert!(text.is_some_and(|text| !text.is_empty()), "{method} {path} {status}");
+        }
+    }
 }
 
 mod campaigns {
