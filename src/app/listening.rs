@@ -54,11 +54,14 @@ pub(super) fn open(config: &ServerConfig) -> Result<Server, Failure> {
         ..http::ServerConfig::default()
     };
     Server::bind(&server).map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => Failure::failed(format!(
-            "cannot listen on {address}: another program uses this port; choose another one, or --listen {}:0 for any \
-             free one",
-            address.ip()
-        )),
+        io::ErrorKind::AddrInUse => {
+            let (ip, port) = (address.ip(), address.port().checked_add(1).unwrap_or_default());
+            Failure::failed(format!(
+                "cannot listen on {address}: another program uses this port; choose another one, such as --listen {}, or \
+                 --listen {ip}:0 for any free one",
+                SocketAddr::new(ip, port)
+            ))
+        }
         _ => Failure::failed(error),
     })
 }

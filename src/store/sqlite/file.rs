@@ -46,13 +46,21 @@ impl DatabaseFile {
     pub(in crate::store) fn open(path: &Path, role: Role) -> Result<(Self, Tx), OpenError> {
         let path = prepare(path)?;
         let opened = |cause| opened(&path, cause);
-        let (mut tx, is_server) = (open(&path)?, role == Role::Server);
-        // Only one process at a time makes a file ready. Otherwise SQLite would refuse the second one at once when both
-        // switch to WAL, because it never waits for a read lock to become a write lock.
-        let lock = lock(&path, || Ok(!is_server && is_ready(&mut tx, opened)?))?;
+        let is_server = role == Role::Server;
+        let lock = match is_server {
+            true => lock(&path, || Ok(false))?,
+            false => None,
+        };
+        let mut tx = open(&path)?;
         if let (true, Tx::Sqlite(connection)) = (is_server, &tx) {
             check_file(connection, &path, QUICK_CHECK)?;
         }
+        // Only one process at a time makes a file ready. Otherwise SQLite would refuse the second one at once when both
+        // switch to WAL, because it never waits for a read lock to become a write lock.
+        let lock = match lock {
+            None => self::lock(&path, || is_ready(&mut tx, opened))?,
+            lock => lock,
+        };
         if lock.is_some() && !is_ready(&mut tx, opened)? {
             tx.batch("PRAGMA journal_mode = WAL", "").map_err(opened)?;
             schema::migrate(&mut tx, &role.origin(), opened)?;
