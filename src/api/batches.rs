@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -12,10 +11,9 @@ use super::decode;
 use super::openapi::schemas::to_json;
 use super::pages::{PageParameters, page_of};
 use super::request;
-use crate::base::clock::millis;
 use crate::base::ids::{BatchId, RunId};
 use crate::http::{Reply, Response};
-use crate::model::batch::{self, BatchRow, BatchStatus, Counts, MAX_SEARCHES, RowRefusal, RowState};
+use crate::model::batch::{Batch, BatchRow, MAX_SEARCHES, RowRefusal, RowState};
 use crate::model::page::cut;
 use crate::model::refusal::Refusal;
 use crate::model::run::count;
@@ -27,53 +25,6 @@ use crate::runs::batches::draft::{Duplicate, InvalidRow};
 
 /// The maximum number of invalid searches and of duplicates that an answer lists.
 const MOST_LISTED: usize = 100;
-
-/// A batch of searches.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Batch)]
-pub struct BatchHead<'a> {
-    /// Identifies the batch.
-    pub batch_id: BatchId,
-    /// Name of the batch; null if it has none.
-    pub name: Option<&'a str>,
-    /// State of the batch.
-    pub status: BatchStatus,
-    /// Number of its searches.
-    pub total: u32,
-    /// Number of its searches by state.
-    pub counts: Counts,
-    /// Estimated seconds until all searches have ended; null while no estimate is possible.
-    pub eta_seconds: Option<u64>,
-    /// Time at which the batch was accepted: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
-    pub created_at: Timestamp,
-    /// Time at which it was stopped; null if it was not.
-    #[serde(with = "millis::option")]
-    pub stopped_at: Option<Timestamp>,
-    /// Time at which the last of its searches had ended; null until then.
-    #[serde(with = "millis::option")]
-    pub ended_at: Option<Timestamp>,
-    /// Present only if true: the results come from the simulated web and are not real.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub sandbox: bool,
-}
-
-impl<'a> BatchHead<'a> {
-    fn new(batch: &'a batch::Batch, now: Timestamp) -> Self {
-        Self {
-            batch_id: batch.id,
-            name: batch.name.as_deref(),
-            status: batch.status(),
-            total: batch.counts.total(),
-            counts: batch.counts,
-            eta_seconds: batch.remaining_secs(now),
-            created_at: batch.created_at,
-            stopped_at: batch.stopped_at,
-            ended_at: batch.ended_at,
-            sandbox: batch.simulated,
-        }
-    }
-}
 
 /// The price of a batch, and the searches that it has twice.
 #[derive(Debug, Serialize, ToSchema)]
@@ -88,10 +39,10 @@ pub struct BatchPrice {
 
 /// A batch that was accepted.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct AcceptedBatch<'a> {
+pub struct AcceptedBatch {
     /// The batch.
     #[serde(flatten)]
-    pub batch: BatchHead<'a>,
+    pub batch: Batch,
     /// Its price.
     #[serde(flatten)]
     pub price: BatchPrice,
@@ -132,7 +83,7 @@ pub struct BatchPreview {
     responses(
         (status = 200, description = "The answer to a dry run.", body = BatchPreview),
         (status = 201, description = "The batch is accepted. A repeated `Idempotency-Key` gets the earlier batch.",
-            body = AcceptedBatch<'_>, headers(("Location" = String)))))]
+            body = AcceptedBatch, headers(("Location" = String)))))]
 pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
@@ -164,26 +115,24 @@ pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     }
     let id = api.services.create_batch(caller, name, &draft, key, &call.origin()?)?;
     let batch = api.find_batch(caller, id)?;
-    let answer = AcceptedBatch { batch: BatchHead::new(&batch, api.clock.now()), price };
+    let answer = AcceptedBatch { batch, price };
     let location = format!("{}/v1/batches/{id}", api.root);
     Ok(Reply::Now(json_response(201, &answer).with_header("Location", location)))
 }
 
 page_of! {
     /// A page of the caller's batches, newest first.
-    BatchList<'a> { batches: [BatchHead<'a>], Uuid: "018f4a7e-5c1d-7b3a-9e2f-0123456789ad" }
+    BatchList { batches: [Batch], Uuid: "018f4a7e-5c1d-7b3a-9e2f-0123456789ad" }
 }
 
 /// Lists the batches of the account, newest first.
 ///
 /// Costs no credits.
 #[utoipa::path(get, path = "/v1/batches", params(PageParameters),
-    responses((status = 200, body = BatchList<'_>, headers(("Link" = String)))))]
+    responses((status = 200, body = BatchList, headers(("Link" = String)))))]
 pub fn list_batches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let PageParameters { limit, cursor } = request::query(call.request)?;
     let (batches, next) = api.runs.batches(call.caller()?.account.id, cursor.map(BatchId), limit)?;
-    let now = api.clock.now();
-    let batches = batches.iter().map(|batch| BatchHead::new(batch, now)).collect();
     Ok(BatchList::reply(api, call, batches, limit, next))
 }
 
@@ -226,7 +175,7 @@ impl<'a> From<&'a BatchRow> for BatchSearchState<'a> {
 pub struct BatchWithSearches<'a> {
     /// The batch.
     #[serde(flatten)]
-    pub batch: BatchHead<'a>,
+    pub batch: Batch,
     /// Searches of the batch, in the order of the request.
     pub searches: Vec<BatchSearchState<'a>>,
     /// Value of `after` for the next searches; null if there are none.
@@ -258,11 +207,8 @@ pub fn get_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let batch = api.find_batch(call.caller()?, call.id("batch")?)?;
     let mut rows = api.store.batch_rows(batch.id, after, limit + 1)?;
     let next_after = cut(&mut rows, limit).map(|row| row.position);
-    let page = BatchWithSearches {
-        batch: BatchHead::new(&batch, api.clock.now()),
-        next_after,
-        searches: rows.iter().map(BatchSearchState::from).collect(),
-    };
+    let page =
+        BatchWithSearches { batch, next_after, searches: rows.iter().map(BatchSearchState::from).collect() };
     let links = api.links(call.request, next_after.map(|after| ("after", after.to_string())));
     Ok(Reply::Now(json_response(200, &page).with_header("Link", links)))
 }

@@ -19,7 +19,7 @@ use crate::base::cache::{Cache, Computed};
 use crate::base::ids::{AccountId, RequestId};
 use crate::http::{Reply, Request, Response, Segments, StaticFile};
 use crate::model::audit::Origin;
-use crate::model::refusal::{Code, Parts, Refusal};
+use crate::model::refusal::{Code, Refusal};
 use crate::model::run::RunSummary;
 use crate::service::Services;
 
@@ -183,7 +183,7 @@ impl<K: Eq + Hash, T> InProgress<K, T> {
 impl Refusal {
     /// Returns the response. Logs an internal failure once, with the request id that the response contains.
     pub fn into_response(self, request_id: &RequestId) -> Response {
-        let Parts { status, code, message, facts, cause } = &*self;
+        let Self { status, code, message, facts, cause } = &self;
         let (status, code, id) = (*status, *code, request_id.as_str());
         if status >= 500 {
             let level = match code {
@@ -197,7 +197,7 @@ impl Refusal {
         }
         let mut detail = json!({"error": code.as_str(), "message": message, "request_id": id});
         if let Value::Object(members) = &mut detail {
-            members.extend(facts.clone());
+            members.extend((**facts).clone());
         }
         let body = json!({"error": code.as_str(), "message": message, "detail": detail});
         let mut response = Response::new(status, "application/json", body.to_string().into_bytes());

@@ -10,7 +10,7 @@ use super::request;
 use crate::http::Request;
 use crate::model::follow::{Class, FollowOrder};
 use crate::model::refusal::Refusal;
-use crate::model::run::{RunOptions, TimeBudget};
+use crate::model::run::RunOptions;
 use crate::model::search::Search;
 use crate::modules::catalog::{Choice, MAX_NAMES};
 use crate::modules::query::{Query, SearchType};
@@ -143,7 +143,7 @@ impl SearchBody {
         });
         let options = RunOptions {
             patient: request.patient.unwrap_or_default(),
-            time_budget: request.time_budget.and_then(|secs| TimeBudget::from_secs(secs.into())),
+            time_budget: request.time_budget,
             avatars: request.avatars.unwrap_or_default(),
             ..RunOptions::default()
         };

@@ -46,12 +46,12 @@ pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let runs = &api.runs;
     let (response, etag, last_modified) = loop {
         let state = runs.state(api.find(call)?)?;
-        let RunState { summary, follow, annotations } = &state;
+        let RunState { summary, follow, notes } = &state;
         // The results change only with the revision and the annotations, and their form with the document about it.
-        let version = (api.form(), summary.revision, summary, follow, annotations);
+        let version = (api.form(), summary.revision, summary, follow, &notes.results);
         let etag = etag_of(&serde_json::to_vec(&version).map_err(Refusal::internal)?);
         // Notes may change after the end of the run, and so may the runs of its family.
-        let may_change = summary.is_following_root() || !summary.notes.is_empty() || !annotations.is_empty();
+        let may_change = summary.is_following_root() || !notes.is_empty();
         let last_modified = last_modified(summary).filter(|_| !may_change);
         if call.request.has_current_copy(&etag, last_modified.as_deref()) {
             break (Response::new(304, "application/json", []), etag, last_modified);

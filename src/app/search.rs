@@ -13,6 +13,7 @@ use crate::config::{EngineConfig, SuppressionConfig};
 use crate::model::audit::Origin;
 use crate::model::credits::{Charge, Cycle};
 use crate::model::follow::FollowOrder;
+use crate::model::refusal::Code;
 use crate::model::run::{Progress, ResultRecord, RunOptions};
 use crate::model::search::Search;
 use crate::model::start::Cause;
@@ -23,7 +24,7 @@ use crate::runs::family::plan::NextSearch;
 use crate::runs::live::LiveRun;
 use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
-use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
+use crate::runs::service::{Runs, StartRequest, StartResult};
 
 /// The interval at which a search looks for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -141,8 +142,10 @@ impl<'r> LocalSearches<'r> {
             Ok(StartResult::Started(run)) => {
                 self.services.runs().live(run.id).ok_or_else(|| Failure::failed("cannot start the search"))
             }
-            Err(StartError::Choice(error)) => Err(Failure::usage(error)),
-            Err(StartError::NoBrowser) => Err(browser_error(self.services.runs())),
+            Err(refusal) if refusal.code == Code::InvalidRequest => Err(Failure::usage(refusal)),
+            Err(refusal) if refusal.code == Code::PremiumUnavailable => {
+                Err(browser_error(self.services.runs()))
+            }
             Ok(_) | Err(_) => Err(Failure::failed("cannot start the search")),
         }
     }

@@ -36,8 +36,6 @@ use crate::webhooks::secret::SealingKey;
 
 /// The most runs that wait for a driver. At the usual length of a search this is about ten minutes of work.
 const MAX_WAITING_RUNS: usize = 1000;
-/// The time for which an ended run stays in memory.
-const KEEP_ENDED: Duration = Duration::from_secs(60);
 /// The longest time that a run whose checks are done waits for an unavailable store. This is longer than a restart, a
 /// failover or freeing disk space takes. Memory stays bounded, because no run starts meanwhile.
 const STORE_OUTAGE_LIMIT: Duration = Duration::from_secs(10 * 60);
@@ -208,7 +206,6 @@ fn runs_config(config: &ServeConfig) -> RunsConfig {
             host_retry: engine.time(Time::HOST_RETRY),
             quarantine_retry: engine.time(Time::QUARANTINE_RETRY),
         },
-        keep_ended: KEEP_ENDED,
         discovery: engine.discovery,
         simulated: sandbox_options(engine.sandbox).is_some(),
     }

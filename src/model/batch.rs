@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::base::clock::millis;
 use crate::base::ids::{AccountId, BatchId};
 use crate::base::words::words;
 use crate::model::refusal::Refusal;
@@ -82,69 +83,38 @@ pub struct Counts {
     pub skipped: u32,
 }
 
-impl Counts {
-    /// Returns the number of all searches.
-    pub fn total(&self) -> u32 {
-        let Self { pending, running, completed, failed, refused, skipped } = self;
-        pending + running + completed + failed + refused + skipped
-    }
-
-    /// Returns the number of searches that have ended.
-    pub fn ended(&self) -> u32 {
-        self.completed + self.failed
-    }
-}
-
-/// A batch as it is stored.
-#[derive(Debug, Clone, PartialEq)]
+/// A batch of searches.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Batch {
-    /// The id of the batch.
+    /// Identifies the batch.
+    #[serde(rename = "batch_id")]
     pub id: BatchId,
     /// The account that is charged for its runs.
+    #[serde(skip)]
     pub account: AccountId,
-    /// The name that the caller gave it.
+    /// Name of the batch; null if it has none.
     pub name: Option<String>,
-    /// Whether its searches query the simulated web.
-    pub simulated: bool,
-    /// The time at which it was accepted.
-    pub created_at: Timestamp,
-    /// The time at which it was stopped.
-    pub stopped_at: Option<Timestamp>,
-    /// The time at which every search had ended.
-    pub ended_at: Option<Timestamp>,
-    /// Whether the account had not enough credits for the next search.
-    pub lacks_credits: bool,
-    /// The number of its searches by state.
+    /// State of the batch.
+    pub status: BatchStatus,
+    /// Number of its searches.
+    pub total: u32,
+    /// Number of its searches by state.
     pub counts: Counts,
-    /// The time at which its first run was started.
-    pub began_at: Option<Timestamp>,
-}
-
-impl Batch {
-    /// Returns the state of the batch.
-    pub fn status(&self) -> BatchStatus {
-        if self.stopped_at.is_some() {
-            BatchStatus::Stopped
-        } else if self.ended_at.is_some() {
-            BatchStatus::Completed
-        } else if self.lacks_credits {
-            BatchStatus::WaitingForCredits
-        } else {
-            BatchStatus::Running
-        }
-    }
-
-    /// Returns the estimated time to the end in seconds, from the time that each ended search has taken on average.
-    /// Returns `None` if no search has ended, if all have, or if the account has not enough credits.
-    pub fn remaining_secs(&self, now: Timestamp) -> Option<u64> {
-        let Counts { pending, running, .. } = self.counts;
-        let (left, ended) = (u64::from(pending + running), u64::from(self.counts.ended()));
-        if left == 0 || ended == 0 || self.lacks_credits {
-            return None;
-        }
-        let elapsed = u64::try_from(now.duration_since(self.began_at?).as_secs()).ok()?;
-        Some((elapsed * left).div_ceil(ended))
-    }
+    /// Estimated seconds until all searches have ended; null while no estimate is possible.
+    // From the time that each ended search has taken on average. The batch must not wait for credits.
+    pub eta_seconds: Option<u64>,
+    /// Time at which the batch was accepted: RFC 3339, UTC, milliseconds.
+    #[serde(with = "millis")]
+    pub created_at: Timestamp,
+    /// Time at which it was stopped; null if it was not.
+    #[serde(with = "millis::option")]
+    pub stopped_at: Option<Timestamp>,
+    /// Time at which the last of its searches had ended; null until then.
+    #[serde(with = "millis::option")]
+    pub ended_at: Option<Timestamp>,
+    /// Present only if true: the results come from the simulated web and are not real.
+    #[serde(rename = "sandbox", skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
 }
 
 /// The state of a row.
@@ -217,34 +187,4 @@ pub struct NextRow {
     pub account: AccountId,
     /// What is searched. It is `None` if this version of the program cannot read it.
     pub search: Option<Search>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn batch(counts: Counts) -> Batch {
-        Batch {
-            id: BatchId::new(),
-            account: AccountId::new(),
-            name: None,
-            simulated: false,
-            created_at: "2026-05-06T07:00:00Z".parse().unwrap(),
-            stopped_at: None,
-            ended_at: None,
-            lacks_credits: false,
-            counts,
-            began_at: Some("2026-05-06T07:00:10Z".parse().unwrap()),
-        }
-    }
-
-    #[test]
-    fn the_remaining_time_follows_from_the_searches_that_have_ended() {
-        let now = "2026-05-06T07:01:10Z".parse().unwrap();
-        let counts = Counts { pending: 20, running: 4, completed: 11, failed: 1, ..Counts::default() };
-        assert_eq!(batch(counts).remaining_secs(now), Some(120));
-        assert_eq!(Batch { lacks_credits: true, ..batch(counts) }.remaining_secs(now), None);
-        assert_eq!(batch(Counts { completed: 0, failed: 0, ..counts }).remaining_secs(now), None);
-        assert_eq!(batch(Counts { pending: 0, running: 0, ..counts }).remaining_secs(now), None);
-    }
 }

@@ -164,10 +164,18 @@ pub struct Resumable {
     pub results: Vec<ResultRecord>,
 }
 
-/// A selection of runs without a driver that an instance takes over.
+impl Resumable {
+    /// Returns a run that was not driven before.
+    pub fn new(summary: RunSummary, lease: Lease, modules: Vec<String>) -> Self {
+        let (ran_for, done, lookups, results) = (Duration::ZERO, Vec::new(), Vec::new(), Vec::new());
+        Self { lease, ran_for, summary, modules, done, lookups, results }
+    }
+}
+
+/// A selection of a run without a driver that an instance takes over.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<'a> {
-    /// The instance that will drive the runs.
+    /// The instance that will drive the run.
     pub owner: InstanceId,
     /// Selects only runs of the web that `owner` queries, simulated or real.
     pub simulated: bool,
@@ -177,10 +185,8 @@ pub struct Claim<'a> {
     pub expired: bool,
     /// Selects only this run.
     pub only: Option<RunId>,
-    /// The time for which the new leases are valid without a renewal.
+    /// The time for which the new lease is valid without a renewal.
     pub holds: Duration,
-    /// The maximum number of runs to take over.
-    pub limit: usize,
 }
 
 /// A run that its owner has stopped and that has not ended yet.

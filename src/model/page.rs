@@ -60,23 +60,18 @@ impl fmt::Display for Cursor {
 }
 
 impl FromStr for Cursor {
-    type Err = NotACursor;
+    type Err = ();
 
-    fn from_str(text: &str) -> Result<Self, NotACursor> {
-        let (at, id) = text.split_once('.').ok_or(NotACursor)?;
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (at, id) = text.split_once('.').ok_or(())?;
         // Eleven digits suffice until the year 2527. `from_str_radix` would also accept a sign.
         if at.len() > 11 || id.len() != 32 || !at.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(NotACursor);
+            return Err(());
         }
-        let at = i64::from_str_radix(at, 16).map_err(|_| NotACursor)?;
-        let at = Timestamp::from_millisecond(at).map_err(|_| NotACursor)?;
-        Ok(Self(at, RunId(Uuid::try_parse(id).map_err(|_| NotACursor)?)))
+        let at = i64::from_str_radix(at, 16).ok().and_then(|at| Timestamp::from_millisecond(at).ok());
+        at.zip(Uuid::try_parse(id).ok()).map(|(at, id)| Self(at, RunId(id))).ok_or(())
     }
 }
-
-/// The error for a text that is not a cursor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotACursor;
 
 /// Cuts items, of which one more than `limit` was read, to a page. Returns the last one if there are more.
 pub fn cut<T>(items: &mut Vec<T>, limit: usize) -> Option<&T> {

@@ -1,8 +1,8 @@
 //! [`Refusal`]: why something is refused or fails, for API, web app, MCP and commands; its codes.
 
 use std::fmt::{self, Display};
-use std::ops::Deref;
 
+use log::Level;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -103,11 +103,7 @@ pub fn values(values: &[&str]) -> Value {
 /// Why something is refused, or fails: the API makes JSON of it, the web app a page, MCP a result, a command a line. Nothing was
 /// charged, unless the store failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal(Box<Parts>);
-
-/// The parts of a [`Refusal`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parts {
+pub struct Refusal {
     /// The status of an answer over HTTP.
     pub status: u16,
     /// The code for programs.
@@ -115,17 +111,10 @@ pub struct Parts {
     /// The message for people.
     pub message: String,
     /// Facts about the error for programs, which `openapi/template.json` describes.
-    pub facts: Map<String, Value>,
+    // In a box, because most results are no refusals.
+    pub facts: Box<Map<String, Value>>,
     /// The cause of a failure, which only the log and commands show.
     pub cause: Option<String>,
-}
-
-impl Deref for Refusal {
-    type Target = Parts;
-
-    fn deref(&self) -> &Parts {
-        &self.0
-    }
 }
 
 impl std::error::Error for Refusal {}
@@ -144,14 +133,13 @@ impl Display for Refusal {
 impl Refusal {
     /// Creates a refusal without facts.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        let (status, message, facts) = (code.status(), message.into(), Map::new());
-        Self(Box::new(Parts { status, code, message, facts, cause: None }))
+        Self { status: code.status(), code, message: message.into(), facts: Box::default(), cause: None }
     }
 
     /// Adds a fact.
     #[must_use]
     pub fn with(mut self, name: &str, fact: impl Into<Value>) -> Self {
-        self.0.facts.insert(name.to_owned(), fact.into());
+        self.facts.insert(name.to_owned(), fact.into());
         self
     }
 
@@ -164,7 +152,7 @@ impl Refusal {
     /// Changes the status from the usual one of the code.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
-        self.0.status = status;
+        self.status = status;
         self
     }
 
@@ -183,15 +171,26 @@ impl Refusal {
         }
     }
 
+    /// Returns whether it is a failure of the service, or of its store.
+    pub fn is_failure(&self) -> bool {
+        matches!(self.code, Code::Unavailable | Code::InternalError)
+    }
+
+    /// Returns the level at which a task that is repeated logs the failure. The store itself logs once that it is
+    /// unavailable.
+    pub fn log_level(&self) -> Level {
+        if self.code == Code::Unavailable { Level::Debug } else { Level::Warn }
+    }
+
     /// Adds a cause, which only the log shows.
     pub fn with_cause(mut self, cause: impl Display) -> Self {
-        self.0.cause = Some(cause.to_string());
+        self.cause = Some(cause.to_string());
         self
     }
 
     /// Adds the id of the run that the request has started, found or read.
     pub fn of_run(mut self, run: RunId) -> Self {
-        self.0.message.push_str(&format!("; the search is {run}: `get_run` reads it, and costs nothing"));
+        self.message.push_str(&format!("; the search is {run}: `get_run` reads it, and costs nothing"));
         self
     }
 

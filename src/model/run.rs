@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize, Serializer};
@@ -300,6 +299,9 @@ pub type ModuleStatus = BTreeMap<String, Outcome>;
 /// The thumbnails of a run as PNGs, by the ids of their results.
 pub type Thumbnails = BTreeMap<u32, Vec<u8>>;
 
+/// The longest time budget of a search in seconds.
+pub const MAX_TIME_BUDGET_SECS: u8 = 120;
+
 /// How the checks of a search are made.
 // As JSON, it is stored with the run, too. An option with its default value has no member.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -309,9 +311,10 @@ pub struct RunOptions {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub patient: bool,
     /// Present only if it was given: seconds after which the search ends with the answers that it has.
+    // They count from the moment when the run is first driven, without its time in the queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u8, minimum = 1, maximum = 120)]
-    pub time_budget: Option<TimeBudget>,
+    pub time_budget: Option<u8>,
     /// Present only if true: the caller has named the modules. Hosts that gave no answer lately were asked, too. Only the
     /// store has it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -333,33 +336,6 @@ fn shown<S: Serializer>(options: &RunOptions, serializer: S) -> Result<S::Ok, S:
     RunOptions { named: false, ..*options }.serialize(serializer)
 }
 
-/// The time that a run may take from the moment when it is first driven, without its time in the queue. As JSON, it is
-/// the number of seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct TimeBudget(u8);
-
-impl TimeBudget {
-    /// The longest time budget in seconds.
-    pub const MAX_SECS: u8 = 120;
-
-    /// Returns a time budget of 1 to 120 seconds. Returns `None` for any other number.
-    pub fn from_secs(secs: u64) -> Option<Self> {
-        u8::try_from(secs).ok().filter(|secs| (1..=Self::MAX_SECS).contains(secs)).map(Self)
-    }
-
-    /// Returns the number of seconds.
-    pub fn secs(self) -> u8 {
-        self.0
-    }
-}
-
-impl From<TimeBudget> for Duration {
-    fn from(budget: TimeBudget) -> Self {
-        Self::from_secs(budget.0.into())
-    }
-}
-
 impl StoredNotes {
     /// Adds the annotations to their results.
     pub fn annotate(&self, results: &mut [ResultRecord]) {
@@ -377,22 +353,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_budget_is_1_to_120_seconds() {
-        let secs =
-            [0, 1, 120, 121, 257, u64::MAX].map(|secs| TimeBudget::from_secs(secs).map(TimeBudget::secs));
-        assert_eq!(secs, [None, Some(1), Some(120), None, None, None]);
-    }
-
-    #[test]
     fn options_with_their_default_values_are_not_stored() {
         for (options, json) in [
             (RunOptions::default(), "{}"),
             (RunOptions { patient: true, ..RunOptions::default() }, r#"{"patient":true}"#),
             (RunOptions { avatars: true, ..RunOptions::default() }, r#"{"avatars":true}"#),
-            (
-                RunOptions { time_budget: TimeBudget::from_secs(6), ..RunOptions::default() },
-                r#"{"time_budget":6}"#,
-            ),
+            (RunOptions { time_budget: Some(6), ..RunOptions::default() }, r#"{"time_budget":6}"#),
         ] {
             assert_eq!(serde_json::to_string(&options).unwrap(), json);
             assert_eq!(serde_json::from_str::<RunOptions>(json).unwrap(), options);

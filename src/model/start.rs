@@ -8,11 +8,10 @@ use jiff::{Timestamp, ToSpan};
 use crate::base::ids::{AccountId, BatchId, RunId, WatchId};
 use crate::model::audit::Origin;
 use crate::model::coverage::Coverage;
-use crate::model::credits::Charge;
 use crate::model::drive::InstanceId;
-use crate::model::follow::{MAX_SEARCHES, NewMember};
+use crate::model::follow::NewMember;
 use crate::model::notes::RunNotes;
-use crate::model::refusal::{Code, Refusal};
+use crate::model::refusal::Refusal;
 use crate::model::run::{Progress, RunSummary, Status, count};
 use crate::model::search::Search;
 #[cfg(test)]
@@ -153,76 +152,7 @@ pub enum Started {
     /// has created.
     Repeated(RunId),
     /// Nothing was charged or created.
-    Refused(Refused),
-}
-
-/// Why a run is not started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
-    /// The idempotency key was used before with another body, or for a run that was deleted since.
-    Mismatch,
-    /// The account was deleted just before.
-    UnknownAccount,
-    /// The run would have to wait, and the queue is full.
-    Overloaded,
-    /// The root of the family was deleted.
-    FamilyGone,
-    /// Leads have started as many runs of the family as allowed.
-    FamilyFull,
-    /// The watch was deleted, or its run is not the one that is due.
-    WatchNotDue,
-    /// The row of the batch is not pending any more, or the batch was stopped.
-    RowGone,
-    /// The account does not have enough credits.
-    InsufficientCredits {
-        /// The credits that were used in the current cycle.
-        used: u64,
-    },
-}
-
-impl Refused {
-    /// Returns the refusal of a run with this charge.
-    pub fn of_charge(self, charge: Charge) -> Refusal {
-        match self {
-            Self::InsufficientCredits { used } => Refusal::insufficient_credits(charge, used),
-            other => other.into(),
-        }
-    }
-}
-
-impl From<Refused> for Refusal {
-    fn from(refused: Refused) -> Self {
-        let conflict = |message: String| Self::new(Code::Conflict, message);
-        match refused {
-            Refused::Mismatch => Self::idempotency_mismatch(),
-            Refused::UnknownAccount => Self::unknown_key(),
-            Refused::Overloaded => Self::overloaded(5),
-            Refused::FamilyGone => conflict("the first search of the family was deleted".to_owned()),
-            Refused::FamilyFull => {
-                conflict(format!("leads have started {MAX_SEARCHES} searches, which is the most"))
-            }
-            Refused::WatchNotDue => Self::no_such("watch"),
-            // No request starts the run of a batch, and who charges knows the credits.
-            Refused::RowGone | Refused::InsufficientCredits { .. } => Self::internal("an unexpected refusal"),
-        }
-    }
-}
-
-/// The number of runs that wait for their first driver.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct QueueLength {
-    /// Those of all accounts.
-    pub all: usize,
-    /// Those of the account for which they were counted, or 0.
-    pub of_account: usize,
-}
-
-impl QueueLength {
-    /// Returns whether one more run of the account may wait if at most `max` may. An account without a waiting run is
-    /// never refused because of the runs of others.
-    pub fn allows_another(self, max: usize) -> bool {
-        self.of_account == 0 || self.all < max
-    }
+    Refused(Refusal),
 }
 
 /// The watch that starts a run.

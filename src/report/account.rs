@@ -191,7 +191,7 @@ fn batch_block(batch: &Batch, rows: &[BatchRow]) -> Value {
         search
     };
     json!({
-        "id": batch.id, "name": batch.name, "status": batch.status(), "created_at": rfc3339_millis(batch.created_at),
+        "id": batch.id, "name": batch.name, "status": batch.status, "created_at": rfc3339_millis(batch.created_at),
         "ended_at": batch.ended_at.map(rfc3339_millis), "searches": rows.iter().map(search).collect::<Vec<_>>(),
     })
 }

@@ -146,7 +146,7 @@ pub fn write_batch(
     format: Format,
     out: &mut dyn Write,
 ) -> Result<(), ExportError> {
-    let (batch_id, name, status) = (batch.id, batch.name.as_deref(), batch.status());
+    let (batch_id, name, status) = (batch.id, batch.name.as_deref(), batch.status);
     let head = BatchReport { batch_id, name, status, searches: Vec::new() };
     let mut file = BatchWriter::begin(out, format, &head)?;
     let rows =

@@ -1,5 +1,5 @@
 //! Taking over runs without a driver whenever a driver is free, both runs that wait for their first driver and runs that were
-//! interrupted; the other periodic tasks of runs, and the shutdown.
+//! interrupted; what is known of the queue of these runs; the other periodic tasks of runs, and the shutdown.
 
 use std::sync::Arc;
 use std::thread;
@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use log::{error, log, warn};
 
-use super::drivers::Slot;
 use super::family::advance::{advance, advance_idle};
 use super::live::{LiveRun, Stopped};
 use super::service::{Runs, RunsConfig};
@@ -22,8 +21,6 @@ use crate::modules::reason::Reason;
 
 /// The stack size of a driver, which holds no page and no document.
 const DRIVER_STACK_BYTES: usize = 512 * 1024;
-/// The maximum number of runs that are taken over at once.
-const TAKE_OVER_RUNS: usize = 16;
 
 /// The maximum interval of searches for runs without a driver, besides the searches of free drivers. The interval is
 /// a tenth of the length of a lease if that is shorter.
@@ -36,26 +33,92 @@ const CONFIRMED_WITHIN: Duration = Duration::from_secs(60);
 /// The interval at which what was learned is stored, and what others have learned is read.
 const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
 
+/// The right to drive runs, one after the other. Dropping the slot frees it.
+pub(super) struct Slot(Arc<Runs>);
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut queue = self.0.queue.lock();
+        queue.taken -= 1;
+        queue.is_woken |= std::mem::take(&mut queue.is_missed);
+        self.0.queue_changed.notify_all();
+    }
+}
+
 impl Runs {
+    /// Reserves a free slot. If there is none, the maintenance thread wakes as soon as one is free.
+    pub(super) fn reserve(self: &Arc<Self>) -> Option<Slot> {
+        let mut queue = self.queue.lock();
+        let is_free = !queue.is_shutting_down && queue.taken < self.config.max_runs.max(1);
+        queue.taken += usize::from(is_free);
+        queue.is_missed |= !is_free;
+        is_free.then(|| Slot(Arc::clone(self)))
+    }
+
+    /// Returns the number of runs that this process drives, and the last known number of runs of all instances that
+    /// wait for a driver.
+    pub fn load(&self) -> (usize, usize) {
+        let queue = self.queue.lock();
+        (queue.taken, queue.waiting)
+    }
+
+    /// Returns whether the shutdown has begun.
+    pub(super) fn is_shutting_down(&self) -> bool {
+        self.queue.lock().is_shutting_down
+    }
+
+    /// Makes the periodic tasks that start runs due now, because there may be some to start.
+    pub fn wake(&self) {
+        self.queue.lock().is_woken = true;
+        self.queue_changed.notify_all();
+    }
+
+    /// Returns whether the maintenance thread was woken since the last call.
+    pub(super) fn take_wake_up(&self) -> bool {
+        std::mem::take(&mut self.queue.lock().is_woken)
+    }
+
+    /// Waits until the shutdown begins, a task becomes due early, or the given moment is reached. Returns whether the
+    /// shutdown has begun.
+    pub fn wait(&self, until: Instant) -> bool {
+        let mut queue = self.queue.lock();
+        while !queue.is_shutting_down
+            && !queue.is_woken
+            && !self.queue_changed.wait_until(&mut queue, until).timed_out()
+        {}
+        queue.is_shutting_down
+    }
+
+    /// Saves and stops all runs and releases them, so that this or another instance can resume them at once.
+    /// Stores what was learned, and wakes readers and waiting threads. Waits until the given moment at most.
+    pub fn shut_down(&self, until: Instant) {
+        self.queue.lock().is_shutting_down = true;
+        self.queue_changed.notify_all();
+        self.stop_all();
+        let mut queue = self.queue.lock();
+        while queue.taken > 0 && !self.queue_changed.wait_until(&mut queue, until).timed_out() {}
+        if queue.taken > 0 {
+            warn!("some runs did not stop in time");
+        }
+        drop(queue);
+        let _due = self.due.lock();
+        self.release_leases();
+        self.health.share();
+    }
+
     /// Reads the length of the queue from the store, and takes over as many runs as there are free drivers.
     pub(super) fn dispatch(self: &Arc<Self>) {
-        let drivers = &self.drivers;
         match self.store.queue_length(self.config.simulated, None) {
-            Ok(length) => {
-                drivers.store_answers(Instant::now());
-                let mut queue = drivers.queue();
-                (queue.waiting, queue.looks_for_expired) = (length.all, true);
+            Ok((all, _)) => {
+                let mut queue = self.queue.lock();
+                queue.store_answers(Instant::now());
+                (queue.waiting, queue.looks_for_expired) = (all, true);
             }
             Err(error) => return self.note_store_away(&error),
         }
-        loop {
-            let slots = drivers.reserve(TAKE_OVER_RUNS);
-            let wanted = slots.len();
-            let Some((taken, runs)) = self.claim(wanted) else { return };
-            runs.iter().zip(slots).for_each(|(run, slot)| self.start_driver(slot, run));
-            if wanted == 0 || taken < wanted {
-                return;
-            }
+        while let Some(slot) = self.reserve() {
+            let Some(run) = self.claim_next() else { return };
+            self.start_driver(slot, &run);
         }
     }
 
@@ -79,7 +142,7 @@ impl Runs {
             self.follow_leads(&run);
             if run.opening().batch.is_some() {
                 // The next run of a batch can start.
-                self.drivers.wake_maintenance();
+                self.wake();
             }
             drop(run);
             next = self.claim_next();
@@ -95,58 +158,38 @@ impl Runs {
         }
     }
 
+    /// Takes over the next run without a driver, unless none is known, the store does not answer or the process shuts down.
     fn claim_next(&self) -> Option<Arc<LiveRun>> {
         loop {
-            let queue = self.drivers.queue();
+            let mut queue = self.queue.lock();
             // Interrupted runs are looked for if no driver was free in the last periodic search.
-            if queue.waiting == 0 && !queue.looks_for_expired {
+            if queue.is_shutting_down || queue.waiting == 0 && !queue.looks_for_expired {
                 return None;
             }
+            let expired = queue.take_look(Instant::now());
             drop(queue);
-            let (taken, mut runs) = self.claim(1)?;
-            if taken == 0 || !runs.is_empty() {
-                return runs.pop();
-            }
-        }
-    }
-
-    fn note_taken(&self) {
-        let mut queue = self.drivers.queue();
-        queue.waiting = queue.waiting.saturating_sub(1);
-    }
-
-    /// Takes over at most `limit` runs without a driver. Returns their number, and those that this process has no later
-    /// copy of. Returns `None` if the store does not answer or the process shuts down.
-    fn claim(&self, limit: usize) -> Option<(usize, Vec<Arc<LiveRun>>)> {
-        if self.drivers.is_shutting_down() {
-            return None;
-        }
-        if limit == 0 {
-            return Some((0, Vec::new()));
-        }
-        let expired = self.drivers.take_look(Instant::now());
-        let driven = if expired { self.driven() } else { Vec::new() };
-        let driven: Vec<_> = driven.iter().map(|run| run.id()).collect();
-        match self.take_over(&driven, expired, None, limit) {
-            Ok(runs) => {
-                let (drivers, taken) = (&self.drivers, runs.len());
-                drivers.store_answers(Instant::now());
-                if taken < limit {
-                    drivers.queue().waiting = 0;
-                } else if expired {
-                    // There may be more of them.
-                    drivers.queue().looks_for_expired = true;
+            let driven = if expired { self.driven() } else { Vec::new() };
+            let driven: Vec<_> = driven.iter().map(|run| run.id()).collect();
+            let taken = match self.take_over(&driven, expired, None) {
+                Ok(taken) => taken,
+                Err(error) => {
+                    self.note_store_away(&error);
+                    return None;
                 }
-                let runs = runs.into_iter().filter_map(|run| self.resume(run)).collect();
-                if taken > 0 && self.drivers.is_shutting_down() {
-                    // The runs may have been taken after all leases were released.
-                    self.release_leases();
-                }
-                Some((taken, runs))
-            }
-            Err(error) => {
-                self.note_store_away(&error);
-                None
+            };
+            let mut queue = self.queue.lock();
+            queue.store_answers(Instant::now());
+            let Some(from) = taken else {
+                queue.waiting = 0;
+                return None;
+            };
+            queue.waiting = queue.waiting.saturating_sub(usize::from(from.lease.epoch == 0));
+            // There may be more of them.
+            queue.looks_for_expired |= expired;
+            drop(queue);
+            // A run of which this process has a later copy has a driver.
+            if let Some(run) = self.resume(from) {
+                return Some(run);
             }
         }
     }
@@ -156,27 +199,26 @@ impl Runs {
         except: &[RunId],
         expired: bool,
         only: Option<RunId>,
-        limit: usize,
-    ) -> Result<Vec<Resumable>, StorageError> {
+    ) -> Result<Option<Resumable>, StorageError> {
         let RunsConfig { simulated, limits, .. } = self.config;
         let (owner, holds) = (self.instance, limits.lease);
-        self.store.take_over(&Claim { owner, simulated, except, expired, only, holds, limit })
+        self.store.take_over(&Claim { owner, simulated, except, expired, only, holds })
     }
 
     fn note_store_away(&self, error: &StorageError) {
-        if !std::mem::replace(&mut self.drivers.queue().is_store_away, true) {
+        if !std::mem::replace(&mut self.queue.lock().is_store_away, true) {
             log!(error.log_level(), "cannot look for runs without a driver: {error}");
         }
     }
 
-    fn resume(&self, from: Resumable) -> Option<Arc<LiveRun>> {
+    /// Adds a run that this process is to drive, unless it has a later copy of it.
+    pub(super) fn resume(&self, from: Resumable) -> Option<Arc<LiveRun>> {
         if let Some(before) = self.live(from.summary.id) {
             // This is, for example, a run that has ended but whose end could not be stored. The store refuses further
             // writes of its driver.
             before.lose();
         }
         if from.lease.epoch == 0 {
-            self.note_taken();
             let waited = self.clock.now().duration_since(from.summary.created_at);
             self.figures.queue_durations.note(waited.try_into().unwrap_or_default());
         } else {
@@ -184,7 +226,12 @@ impl Runs {
         }
         let changes = self.changes_of(from.summary.id);
         let run = Arc::new(LiveRun::resume(from, changes));
-        self.insert(&run).then_some(run)
+        let is_newest = self.insert(&run);
+        if self.is_shutting_down() {
+            // The run may have been taken after all leases were released.
+            self.release_leases();
+        }
+        is_newest.then_some(run)
     }
 
     /// Stops a run, and the runs below it if it is the root of a family. A run that is driven ends a moment later, by
@@ -217,8 +264,7 @@ impl Runs {
     /// Returns an error if the store fails.
     pub(super) fn end_waiting(&self, run: RunId) -> Result<(), StorageError> {
         let catalog = self.catalog();
-        for from in self.take_over(&[], false, Some(run), 1)? {
-            self.note_taken();
+        if let Some(from) = self.take_over(&[], false, Some(run))? {
             let run = LiveRun::resume(from, Arc::default());
             let mut last = run.unchanged();
             for id in run.modules() {
@@ -238,17 +284,6 @@ impl Runs {
         }
     }
 
-    /// Waits until the shutdown begins, a task becomes due early, or the given moment is reached. Returns whether the
-    /// shutdown has begun.
-    pub fn wait(&self, until: Instant) -> bool {
-        self.drivers.wait(until)
-    }
-
-    /// Makes the periodic tasks that start runs due now, because there may be some to start.
-    pub fn wake(&self) {
-        self.drivers.wake_maintenance();
-    }
-
     /// Removes cached answers that no later check will use. The maintenance thread calls this every few seconds.
     pub fn sweep_caches(&self) {
         self.checker.evict_expired();
@@ -262,10 +297,10 @@ impl Runs {
         // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over
         // afterwards.
         let [dispatch, share_health, expire_keys] = &mut *self.due.lock();
-        if self.drivers.is_shutting_down() {
+        if self.is_shutting_down() {
             return;
         }
-        if self.drivers.take_wake_up() {
+        if self.take_wake_up() {
             *dispatch = Instant::now();
         }
         if is_due(dispatch, DISPATCH_EVERY.min(self.config.limits.lease / 10)) {
@@ -285,19 +320,6 @@ impl Runs {
                 log!(error.log_level(), "cannot remove expired idempotency keys: {error}");
             }
         }
-    }
-
-    /// Saves and stops all runs and releases them, so that this or another instance can resume them at once.
-    /// Stores what was learned, and wakes readers and waiting threads. Waits until the given moment at most.
-    pub fn shut_down(&self, until: Instant) {
-        self.drivers.shut_down();
-        self.stop_all();
-        if !self.drivers.wait_for_all(until) {
-            warn!("some runs did not stop in time");
-        }
-        let _due = self.due.lock();
-        self.release_leases();
-        self.health.share();
     }
 }
 

@@ -17,7 +17,6 @@ use std::collections::{HashMap, HashSet};
 use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -48,7 +47,6 @@ const SAVE_EVERY: Duration = Duration::from_secs(1);
 
 /// Drives a run until it ends or is stopped. A panic ends it as failed.
 pub(super) fn drive(runs: &Arc<Runs>, run: &Arc<LiveRun>) {
-    runs.driving.fetch_add(1, Ordering::Relaxed);
     let driven = catch_unwind(AssertUnwindSafe(|| drive_to_its_end(runs, run)));
     let driven = driven.unwrap_or_else(|_| {
         error!("run {}: its driver panicked", run.id());
@@ -57,7 +55,6 @@ pub(super) fn drive(runs: &Arc<Runs>, run: &Arc<LiveRun>) {
     if let Err(failure) = driven {
         ending::store(runs, run, run.unchanged(), Some(failure));
     }
-    runs.driving.fetch_sub(1, Ordering::Relaxed);
 }
 
 /// Returns the query of a run, unless it must not be searched any more.
@@ -134,7 +131,7 @@ impl TimeLimit {
     /// Returns the limit of a run. Both the deadline and the time budget count from the moment when the run was first
     /// driven, by this process or another.
     fn of(run: &LiveRun, run_timeout: Duration) -> Self {
-        let budget = run.opening().options.time_budget.map(Duration::from);
+        let budget = run.opening().options.time_budget.map(|secs| Duration::from_secs(secs.into()));
         let (time, grace, reason) = match budget.filter(|budget| *budget < run_timeout) {
             Some(budget) => (budget, BUDGET_GRACE, Reason::TimeBudget),
             None => (run_timeout, DEADLINE_GRACE, Reason::RunDeadline),
@@ -268,7 +265,8 @@ impl<'a> Driver<'a> {
         self.has_lookups = true;
         let mut round = lookups::unfinished(self.runs, &mut self.unsaved.lookups);
         if round.is_empty() {
-            round = lookups::plan(self.runs, self.run, &mut self.unsaved.lookups, self.newest);
+            lookups::plan(self.runs, self.run, &mut self.unsaved.lookups, self.newest);
+            round = lookups::unfinished(self.runs, &mut self.unsaved.lookups);
             if !round.is_empty() {
                 self.save();
             }

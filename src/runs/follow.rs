@@ -64,7 +64,6 @@ pub struct Follower {
 
 impl Follower {
     pub(super) fn new(runs: Arc<Runs>, summary: RunSummary, at: Position, left_out: u32) -> Self {
-        runs.start_polling();
         let changes = runs.changes_of(summary.id);
         Self { runs, summary, left_out, at, is_done: false, changes, silent_since: None }
     }
@@ -108,7 +107,7 @@ impl Follower {
                 Some(Read::Failed) => wake_at = until.min(Instant::now() + POLL_EVERY),
                 Some(Read::Step(_)) | None => {}
             }
-            if self.runs.drivers.is_shutting_down() {
+            if self.runs.is_shutting_down() {
                 return Ok(Next::Stopped(Stopped::Shutdown));
             }
             if !self.changes.wait(seen, wake_at) && Instant::now() >= until {

@@ -24,10 +24,8 @@
 //! | [`proof`] | proofs of a catalogue: known names hit, made-up names miss |
 //! | [`retention`] | removal of old runs |
 //! | [`suppression`] | identifiers that are never searched |
-//! | `drivers` | the limit on driver threads, the last known state of the queue, and the shutdown |
 //! | `dispatcher` | takes runs from the queue and gives each a driver; the periodic tasks, and the shutdown |
-//! | `starter` | starts a search, or queues it; the modules that searches may ask |
-//! | [`retry`](mod@retry) | asking the modules of a run again that came to no conclusion |
+//! | `starter` | starts a search, or queues it; the modules that searches may ask, and those to ask again |
 //! | `reader` | finds, lists and follows runs |
 //! | [`service`] | these parts, put together; requests for searches |
 //!
@@ -39,7 +37,6 @@ pub mod batches;
 pub mod diff;
 mod dispatcher;
 pub mod driver;
-mod drivers;
 mod ending;
 pub mod event;
 pub mod family;
@@ -56,7 +53,6 @@ mod reader;
 pub mod record;
 mod registry;
 pub mod retention;
-pub mod retry;
 pub mod scheduler;
 pub mod service;
 pub mod shared_answers;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use log::error;
 use serde::Serialize;
 
-use super::scheduler::{Feedback, Pace, Permit, Scheduler, Task, Turn, Work};
+use super::scheduler::{Feedback, Kind, Permit, Scheduler, Task, Turn, Work};
 use super::shared_answers::SharedAnswers;
 use crate::base::words::words;
 use crate::modules::checker::Checker;
@@ -198,11 +198,11 @@ pub fn prove(
     let (sender, receiver) = channel();
     let ask = |place: usize, question: Question| -> (Task, Work) {
         let (module, sender, is_real) = (Arc::clone(&modules[place]), sender.clone(), !options.simulated);
-        let mut task = Task::of(&module, &question.query);
-        if !is_real {
-            // A simulated web needs no pauses, because its sites are one process.
-            (task.sources, task.pace) = (Vec::new(), Pace::default());
-        }
+        // A simulated web needs no pauses, because its sites are one process.
+        let task = match is_real {
+            true => Task::of(&module, &question.query),
+            false => Task::plain(Kind::Check, Vec::new()),
+        };
         let scheduler = Arc::clone(&scheduler);
         let work = move |turn: Turn| {
             let since = Instant::now();

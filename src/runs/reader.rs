@@ -58,7 +58,7 @@ impl Runs {
     /// Returns an error if the store fails.
     pub fn state(&self, run: RunSummary) -> Result<RunState, StorageError> {
         let (notes, follow) = (self.store.notes(run.id)?, self.follow_state(&run)?);
-        Ok(RunState { summary: RunSummary { notes: notes.run, ..run }, follow, annotations: notes.results })
+        Ok(RunState { summary: RunSummary { notes: notes.run.clone(), ..run }, follow, notes })
     }
 
     /// Returns the results that a run had in this state, with what is noted about them.
@@ -69,9 +69,7 @@ impl Runs {
         let mut results = results_after(&self.store, state.summary.id, 0)?;
         // Those of the state are the first. What was found since belongs to the next one.
         results.truncate(state.summary.total_results as usize);
-        for result in &mut results {
-            result.annotation = state.annotations.get(&result.id).cloned();
-        }
+        state.notes.annotate(&mut results);
         Ok(results)
     }
 

@@ -1,7 +1,5 @@
 //! [`RunRecord`]: a complete run at one moment, from which reports are made.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,7 +9,7 @@ use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
 use crate::model::family::FollowState;
 use crate::model::follow::Lookup;
-use crate::model::notes::Annotation;
+use crate::model::notes::StoredNotes;
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, Thumbnails, count};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
@@ -47,12 +45,12 @@ pub struct RunRecord {
 
 /// The state of a run without its results and modules.
 pub struct RunState {
-    /// The run, with what is noted about it.
+    /// The run, with the tags and the note on it.
     pub summary: RunSummary,
     /// How far its leads are followed, if it is the first run of a family that follows some.
     pub follow: Option<FollowState>,
-    /// What is noted about its results, by their ids.
-    pub annotations: BTreeMap<u32, Annotation>,
+    /// What is noted about it and its results.
+    pub notes: StoredNotes,
 }
 
 /// Names a result.

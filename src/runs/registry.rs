@@ -1,7 +1,6 @@
 //! The runs that this process holds in memory, and what the readers of all runs wait for.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -47,13 +46,9 @@ impl Runs {
 
     /// Lets a thread ask the store for changes from now on.
     pub(super) fn start_polling(self: &Arc<Self>) {
-        if !self.is_polling.swap(true, Ordering::Relaxed) {
-            let runs = Arc::downgrade(self);
-            if let Err(error) = thread::Builder::new().name("poll".to_owned()).spawn(move || poll(&runs)) {
-                // The next reader tries again.
-                error!("cannot start a thread for readers of runs: {error}");
-                self.is_polling.store(false, Ordering::Relaxed);
-            }
+        let runs = Arc::downgrade(self);
+        if let Err(error) = thread::Builder::new().name("poll".to_owned()).spawn(move || poll(&runs)) {
+            error!("cannot start a thread for readers of runs: {error}");
         }
     }
 
@@ -73,7 +68,7 @@ impl Runs {
             return false;
         }
         self.notify_readers(run.id());
-        if self.drivers.is_shutting_down() {
+        if self.is_shutting_down() {
             run.stop(Stopped::Shutdown);
         }
         true
@@ -88,7 +83,7 @@ impl Runs {
     /// expired. Their drivers renew them, unless another instance is faster.
     pub(super) fn driven(&self) -> Vec<Arc<LiveRun>> {
         let live = self.live.read();
-        live.values().filter(|run| run.stopped().is_none() && run.ended_at().is_none()).cloned().collect()
+        live.values().filter(|run| run.stopped().is_none() && !run.has_ended()).cloned().collect()
     }
 
     /// Stops a run that was deleted, if it is live in this process, and notifies its readers.
@@ -117,15 +112,9 @@ impl Runs {
         self.notify_readers(run);
     }
 
-    /// Removes runs that have ended, are stored and were kept long enough, and copies that are out of date.
+    /// Removes runs that have ended and are stored, and copies that are out of date.
     pub(super) fn sweep(&self) {
-        let is_disconnected = self.is_disconnected.load(Ordering::Relaxed);
-        let keep = if is_disconnected { Duration::ZERO } else { self.config.keep_ended };
-        let may_stay = |run: &LiveRun| {
-            let ended_at = run.ended_at().filter(|_| run.is_stored());
-            !run.is_gone() && ended_at.is_none_or(|at| at.elapsed() < keep)
-        };
-        self.live.write().retain(|_, run| may_stay(run));
+        self.live.write().retain(|_, run| !run.is_gone() && !run.is_stored());
         self.changes.lock().retain(|_, changes| changes.strong_count() > 0);
         self.reads.sweep(Instant::now());
     }
@@ -141,21 +130,13 @@ impl Subscriber for Runs {
                 }
             }
             Notification::Deleted(run) => self.note_deleted(run),
-            Notification::Released => self.drivers.wake_maintenance(),
+            Notification::Released => self.wake(),
             Notification::Access => {}
             Notification::Connected => {
-                // A run that ended, and was deleted without a notification, must not be kept longer.
-                self.sweep();
-                self.is_disconnected.store(false, Ordering::Relaxed);
                 self.notify_all_readers();
-                self.drivers.wake_maintenance();
+                self.wake();
             }
-            Notification::Disconnected => {
-                self.is_disconnected.store(true, Ordering::Relaxed);
-                // Runs may be deleted without a notification, but the store has them.
-                self.sweep();
-                self.notify_all_readers();
-            }
+            Notification::Disconnected => self.notify_all_readers(),
         }
     }
 }
@@ -228,19 +209,15 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
-    use crate::model::drive::InstanceId;
+    use crate::model::drive::{InstanceId, Resumable};
     use crate::model::start::NewRun;
 
     #[test]
     fn a_run_is_never_replaced_by_one_with_an_earlier_lease() {
         let new = NewRun::example();
         let run = |epoch| {
-            Arc::new(LiveRun::new(
-                new.opening(1),
-                InstanceId(Uuid::nil()).lease(epoch),
-                Vec::new(),
-                Arc::default(),
-            ))
+            let lease = InstanceId(Uuid::nil()).lease(epoch);
+            Arc::new(LiveRun::resume(Resumable::new(new.opening(1), lease, Vec::new()), Arc::default()))
         };
         let mut live = HashMap::new();
         let (early, late) = (run(0), run(2));

@@ -1,14 +1,12 @@
 //! [`Runs`]: the runs of a process, as other layers use them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Condvar, Mutex, RwLock};
 use uuid::Uuid;
 
-use super::drivers::Drivers;
 use super::figures::Figures;
 use super::health::HealthTable;
 use super::live::{LiveRun, Read};
@@ -23,15 +21,14 @@ use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::drive::{InstanceId, Position};
-use crate::model::refusal::Refusal;
 use crate::model::run::RunSummary;
 use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency, Refused};
-use crate::modules::catalog::{Catalog, ChoiceError};
+use crate::model::start::{Cause, Idempotency};
+use crate::modules::catalog::Catalog;
 use crate::modules::checker::Checker;
 use crate::modules::outcome::Pause;
 use crate::modules::probe::{Browsers, ProbeError};
-use crate::modules::query::{QueryError, SearchType};
+use crate::modules::query::SearchType;
 use crate::store::Store;
 
 /// The deadlines of checks, runs and leases.
@@ -70,8 +67,6 @@ pub struct RunsConfig {
     pub max_waiting: usize,
     /// The deadlines of checks, runs and leases.
     pub limits: Limits,
-    /// The time for which a run that has ended stays in memory for late readers.
-    pub keep_ended: Duration,
     /// Whether sign-in-page checks are used.
     pub discovery: bool,
     /// Whether the checker queries the simulated web. A process never resumes runs of the other web.
@@ -95,6 +90,47 @@ pub struct ModuleCounts {
 const PRINTING: Duration = Duration::from_secs(60);
 /// The bounds of the shared reads: their number, and the bytes of their frames.
 const READS: Bounds = Bounds { entries: 1000, weight: 8 * 1024 * 1024 };
+
+/// The time after an outage of the store in which no run with an expired lease is taken over. Leases expire during
+/// the outage, and their drivers, which try every second or two, have this time to renew them.
+const RENEWAL_TIME: Duration = Duration::from_secs(10);
+
+/// What the parts share that start or end runs.
+#[derive(Default)]
+pub(super) struct Queue {
+    pub(super) is_shutting_down: bool,
+    /// Whether the maintenance thread was woken.
+    pub(super) is_woken: bool,
+    /// The number of drivers.
+    pub(super) taken: usize,
+    /// Whether a run may wait that no driver was free for.
+    pub(super) is_missed: bool,
+    /// The last known number of waiting runs of all instances.
+    pub(super) waiting: usize,
+    /// Whether the last read of the store failed.
+    pub(super) is_store_away: bool,
+    /// The moment from which on drivers of expired leases count as gone.
+    not_before: Option<Instant>,
+    /// Whether the next claim looks for runs with an expired lease. One claim does after each periodic search, since it reads
+    /// all runs that have a driver.
+    pub(super) looks_for_expired: bool,
+}
+
+impl Queue {
+    /// Records that the store answers.
+    pub(super) fn store_answers(&mut self, now: Instant) {
+        if std::mem::take(&mut self.is_store_away) {
+            self.not_before = Some(now + RENEWAL_TIME);
+        }
+    }
+
+    /// Returns whether a claim that begins now looks for runs with an expired lease. Further claims do not. It does not
+    /// unless the store has answered for long enough that their drivers count as gone.
+    pub(super) fn take_look(&mut self, now: Instant) -> bool {
+        let is_time = !self.is_store_away && self.not_before.is_none_or(|at| now >= at);
+        std::mem::take(&mut self.looks_for_expired) && is_time
+    }
+}
 
 /// The runs of a process, and all that they share. There is one value for each process.
 ///
@@ -127,10 +163,10 @@ pub struct Runs {
     pub(super) instance: InstanceId,
     pub(super) config: RunsConfig,
     pub(super) charge_of: ChargeOf,
-    /// The drivers, and the shutdown of the process.
-    pub(super) drivers: Arc<Drivers>,
-    /// The number of runs that are currently driven.
-    pub(super) driving: AtomicUsize,
+    /// The number of drivers, the queue of runs that wait for one, and the shutdown of the process.
+    pub(super) queue: Mutex<Queue>,
+    /// Notified when the maintenance thread is woken, a driver becomes free, or the shutdown begins.
+    pub(super) queue_changed: Condvar,
     /// The runs that this process holds in memory.
     pub(super) live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
     /// What readers wait for, of the runs that are live or have readers here.
@@ -138,10 +174,6 @@ pub struct Runs {
     /// The reads of the store of the last second. Readers at the same position of a run that have seen the same change share
     /// one. A slow read holds up nobody else.
     pub(super) reads: Cache<(RunId, Position, u32, u64), Read>,
-    /// Whether a thread asks the store for changes.
-    pub(super) is_polling: AtomicBool,
-    /// Whether there are other processes whose notifications are not received.
-    pub(super) is_disconnected: AtomicBool,
     /// The times at which the periodic tasks are due that start runs, share what was learned, and remove keys.
     pub(super) due: Mutex<[Instant; 3]>,
 }
@@ -163,7 +195,7 @@ impl Runs {
             HealthTable::new(Arc::clone(&clock), check_timeout, host_retry, quarantine_retry, shared);
         let health = Arc::new(health);
         health.share();
-        Arc::new(Self {
+        let runs = Arc::new(Self {
             scheduler: Scheduler::new(
                 config.check_workers,
                 browsers.sessions(),
@@ -182,21 +214,15 @@ impl Runs {
             instance: InstanceId(Uuid::new_v4()),
             config,
             charge_of,
-            drivers: Drivers::new(config.max_runs),
-            driving: AtomicUsize::new(0),
+            queue: Mutex::default(),
+            queue_changed: Condvar::new(),
             live: RwLock::default(),
             changes: Mutex::default(),
             reads: Cache::new(READS),
-            is_polling: AtomicBool::default(),
-            is_disconnected: AtomicBool::default(),
             due: Mutex::new([Instant::now(); 3]),
-        })
-    }
-
-    /// Returns the number of runs that this process drives, and the last known number of runs of all instances that
-    /// wait for a driver.
-    pub fn load(&self) -> (usize, usize) {
-        (self.driving.load(Ordering::Relaxed), self.drivers.waiting())
+        });
+        runs.start_polling();
+        runs
     }
 
     /// Pauses the hosts that asked for it, for all runs. In the simulated web some names are rate-limited on every site, so a
@@ -241,35 +267,32 @@ pub enum StartResult {
     Repeated(RunId),
 }
 
-/// The reasons why a request is refused.
-#[derive(Debug)]
-pub enum StartError {
-    /// The identifier is never searched: see [`Suppressed`](super::suppression::Suppressed). This is checked first.
-    Suppressed,
-    /// The query is not valid for this version.
-    Query(QueryError),
-    /// The process shuts down.
-    ShuttingDown,
-    /// The choice of modules is not valid.
-    Choice(ChoiceError),
-    /// The search is a premium search, and no browser is available.
-    NoBrowser,
-    /// The store has refused it, or would refuse it because its queue is full. Nothing was charged.
-    Refused(Refused),
-    /// The store failed. Nothing is known to be charged.
-    Storage(StorageError),
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl From<StartError> for Refusal {
-    fn from(error: StartError) -> Self {
-        match error {
-            StartError::Query(error) => error.into(),
-            StartError::Choice(error) => error.into(),
-            StartError::Suppressed => Self::suppressed(),
-            StartError::NoBrowser => Self::premium_unavailable(),
-            StartError::ShuttingDown => Self::shutting_down(),
-            StartError::Refused(refused) => refused.into(),
-            StartError::Storage(error) => error.into(),
-        }
+    #[test]
+    fn the_time_to_renew_leases_begins_when_the_store_is_available_again() {
+        let mut queue = Queue::default();
+        let are_lost = |queue: &mut Queue, at| {
+            queue.looks_for_expired = true;
+            queue.take_look(at)
+        };
+        let start = Instant::now();
+        assert!(are_lost(&mut queue, start) && !queue.take_look(start), "one claim looks for them");
+        queue.is_store_away = true;
+        assert!(!are_lost(&mut queue, start), "the store has not answered again");
+        // The store was unavailable for much longer than that time.
+        let back = start + 10 * RENEWAL_TIME;
+        queue.store_answers(back);
+        assert!(!are_lost(&mut queue, back));
+        queue.store_answers(back + RENEWAL_TIME / 2);
+        assert!(!are_lost(&mut queue, back + RENEWAL_TIME / 2));
+        assert!(are_lost(&mut queue, back + RENEWAL_TIME));
+        // The store becomes unavailable again.
+        queue.is_store_away = true;
+        queue.store_answers(back + 2 * RENEWAL_TIME);
+        assert!(!are_lost(&mut queue, back + 2 * RENEWAL_TIME));
+        assert!(are_lost(&mut queue, back + 3 * RENEWAL_TIME));
     }
 }

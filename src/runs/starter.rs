@@ -2,56 +2,56 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::drivers::Slot;
-use super::live::LiveRun;
-use super::service::{ModuleCounts, Runs, StartError, StartRequest, StartResult};
+use super::dispatcher::Slot;
+use super::service::{ModuleCounts, Runs, StartRequest, StartResult};
 use super::suppression::Suppressed;
 use crate::base::ids::RunId;
-use crate::model::drive::InstanceId;
+use crate::model::drive::{InstanceId, Resumable};
+use crate::model::refusal::{Code, Refusal};
+use crate::model::run::{ModuleReport, RunSummary};
 use crate::model::search::Search;
-use crate::model::start::{Cause, NewRun, Refused, Started};
+use crate::model::start::{Cause, NewRun, Started};
 use crate::modules::catalog::{Catalog, Choice, ChoiceError, Selection};
 use crate::modules::module::Module;
+use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
+use crate::modules::reason::Reason;
 
 impl Runs {
     /// Charges a search, and starts it if a driver is free. Otherwise it waits in the queue of all instances.
     ///
     /// # Errors
-    /// Returns [`StartError::Suppressed`] before anything else is checked. Returns [`StartError::Refused`],
-    /// [`StartError::ShuttingDown`], [`StartError::Choice`] and [`StartError::NoBrowser`] before anything is charged.
-    /// Returns [`StartError::Storage`] if the store fails.
-    pub fn start(self: &Arc<Self>, request: StartRequest) -> Result<StartResult, StartError> {
-        self.begin(request, || self.drivers.reserve(1).pop())
+    /// Returns why it is refused. A suppressed query is refused before anything else is checked.
+    pub fn start(self: &Arc<Self>, request: StartRequest) -> Result<StartResult, Refusal> {
+        let slot = self.reserve();
+        self.begin(request, slot)
     }
 
     /// Charges a search that nobody waits for, and adds it to the queue of all instances even if a driver is free here.
     ///
     /// # Errors
     /// Returns the errors of [`Self::start`].
-    pub fn start_later(self: &Arc<Self>, request: StartRequest) -> Result<StartResult, StartError> {
-        self.begin(request, || None)
+    pub fn start_later(self: &Arc<Self>, request: StartRequest) -> Result<StartResult, Refusal> {
+        self.begin(request, None)
     }
 
-    /// Charges a search, and gives it to the driver that `reserve` returns. Without one it waits in the queue.
+    /// Charges a search, and gives it to a driver. Without one it waits in the queue.
     ///
     /// # Errors
     /// Returns the errors of [`Self::start`].
     pub(super) fn begin(
         self: &Arc<Self>,
         mut request: StartRequest,
-        reserve: impl FnOnce() -> Option<Slot>,
-    ) -> Result<StartResult, StartError> {
+        slot: Option<Slot>,
+    ) -> Result<StartResult, Refusal> {
         let modules = match self.check(&request) {
-            Ok(checked) => checked,
-            Err(StartError::Suppressed) => return Err(StartError::Suppressed),
-            Err(error) => return self.known_run(&request, error),
+            Ok(modules) => modules,
+            Err(refusal) if refusal.code == Code::Suppressed => return Err(refusal),
+            Err(refusal) => return self.known_run(&request, refusal),
         };
-        let slot = reserve();
         if slot.is_none() && self.is_queue_full(&request)? {
-            return self.known_run(&request, StartError::Refused(Refused::Overloaded));
+            return self.known_run(&request, Refusal::overloaded(5));
         }
         let charge = request.charge;
         let Search { choice, options, .. } = &mut request.search;
@@ -60,57 +60,52 @@ impl Runs {
         // A picture may be on the searched domain itself.
         options.avatars &= !choice.passive;
         let new = self.new_run(request, modules, slot.as_ref().map(|_| self.instance));
-        match self.store.start(&new, &charge).map_err(StartError::Storage)? {
+        match self.store.start(&new, &charge)? {
             Started::Repeated(id) => return Ok(StartResult::Repeated(id)),
-            Started::Refused(refused) => return Err(StartError::Refused(refused)),
+            Started::Refused(refusal) => return Err(refusal),
             Started::Created => self.figures.note_start(new.search.search_type, charge.credits),
         }
         let opening = new.opening(charge.credits);
         if let Some(slot) = slot {
-            let (lease, changes) = (self.instance.lease(0), self.changes_of(new.id));
-            let run = Arc::new(LiveRun::new(opening.clone(), lease, new.modules, changes));
-            self.insert(&run);
-            if self.drivers.is_shutting_down() {
-                // The commit may have been completed after all leases were released.
-                self.release_leases();
+            let from = Resumable::new(opening.clone(), self.instance.lease(0), new.modules);
+            if let Some(run) = self.resume(from) {
+                self.start_driver(slot, &run);
             }
-            self.figures.queue_durations.note(Duration::ZERO);
-            self.start_driver(slot, &run);
         } else {
             // A driver that has become free meanwhile takes it.
-            self.drivers.queue().waiting += 1;
+            self.queue.lock().waiting += 1;
             self.wake();
         }
         Ok(StartResult::Started(Box::new(opening)))
     }
 
     /// Checks everything that can be checked before a charge. Returns the ids of the search's modules.
-    fn check(&self, request: &StartRequest) -> Result<Vec<String>, StartError> {
+    fn check(&self, request: &StartRequest) -> Result<Vec<String>, Refusal> {
         let Search { search_type, query, premium, choice, .. } = &request.search;
-        let query = Query::parse(*search_type, query).map_err(StartError::Query)?;
+        let query = Query::parse(*search_type, query)?;
         if self.is_suppressed(&query) {
-            return Err(StartError::Suppressed);
+            return Err(Refusal::suppressed());
         }
-        if self.drivers.is_shutting_down() {
-            return Err(StartError::ShuttingDown);
+        if self.is_shutting_down() {
+            return Err(Refusal::shutting_down());
         }
-        let modules = self.modules_for(*search_type, *premium, choice).map_err(StartError::Choice)?;
+        let modules = self.modules_for(*search_type, *premium, choice)?;
         if *premium && !self.can_browse() {
-            return Err(StartError::NoBrowser);
+            return Err(Refusal::premium_unavailable());
         }
         Ok(modules.iter().map(|module| module.id().to_string()).collect())
     }
 
-    /// Returns whether the queue is full, so far as this process knows: the limit may be exceeded by a few runs. The number of
-    /// runs that leads start has its own limit. It is not checked in the transaction of the start, which would delay the
-    /// drivers that empty the queue.
-    fn is_queue_full(&self, request: &StartRequest) -> Result<bool, StartError> {
-        if request.cause.member().is_some() || self.drivers.waiting() < self.config.max_waiting {
+    /// Returns whether the queue is full, so far as this process knows: the limit may be exceeded by a few runs. An account
+    /// without a waiting run is never refused because of the runs of others, and the number of runs that leads start has
+    /// its own limit. It is not checked in the transaction of the start, which would delay the drivers that empty the queue.
+    fn is_queue_full(&self, request: &StartRequest) -> Result<bool, Refusal> {
+        let most = self.config.max_waiting;
+        if request.cause.member().is_some() || self.queue.lock().waiting < most {
             return Ok(false);
         }
-        let (simulated, account) = (self.config.simulated, Some(request.account));
-        let length = self.store.queue_length(simulated, account).map_err(StartError::Storage)?;
-        Ok(!length.allows_another(self.config.max_waiting))
+        let (all, of_account) = self.store.queue_length(self.config.simulated, Some(request.account))?;
+        Ok(of_account > 0 && all >= most)
     }
 
     fn new_run(&self, request: StartRequest, modules: Vec<String>, owner: Option<InstanceId>) -> NewRun {
@@ -131,14 +126,14 @@ impl Runs {
         }
     }
 
-    /// Returns the run of a known idempotency key, or else the error. A request that would be refused now may have
+    /// Returns the run of a known idempotency key, or else the refusal. A request that would be refused now may have
     /// been accepted before, with another catalogue, with a browser, or before the shutdown.
-    fn known_run(&self, request: &StartRequest, error: StartError) -> Result<StartResult, StartError> {
-        let Some(idempotency) = &request.idempotency else { return Err(error) };
-        match self.store.known_request(request.account, idempotency).map_err(StartError::Storage)? {
+    fn known_run(&self, request: &StartRequest, refusal: Refusal) -> Result<StartResult, Refusal> {
+        let Some(idempotency) = &request.idempotency else { return Err(refusal) };
+        match self.store.known_request(request.account, idempotency)? {
             Some(Started::Repeated(id)) => Ok(StartResult::Repeated(id)),
-            Some(Started::Refused(refused)) => Err(StartError::Refused(refused)),
-            _ => Err(error),
+            Some(Started::Refused(mismatch)) => Err(mismatch),
+            _ => Err(refusal),
         }
     }
 }
@@ -200,8 +195,49 @@ impl Runs {
         ModuleCounts { premium: count(SearchType::Username, true) - usernames, standard }
     }
 
+    /// Returns the search of those modules of a run that came to no conclusion.
+    ///
+    /// # Errors
+    /// Returns the reason if there is nothing to ask again.
+    pub fn retry(&self, run: &RunSummary, reports: &[ModuleReport]) -> Result<Search, Refusal> {
+        let refused = |why: &str| Refusal::new(Code::Conflict, why);
+        if !run.status.is_terminal() {
+            return Err(refused("the search has not ended: stop it first, or wait for its end"));
+        }
+        let query = Query::parse(run.search_type, &run.query)
+            .map_err(|_| refused("the query of the search is no longer valid: start another search"))?;
+        let (catalog, left) = (self.catalog(), reports.iter().filter(|report| may_conclude(report)));
+        let modules: Vec<_> = left
+            .filter_map(|report| catalog.get(&report.module))
+            .filter(|module| module.entry().enabled && module.search_type() == run.search_type)
+            .collect();
+        if modules.is_empty() {
+            // Each module came to a conclusion, cannot be asked for this query, or is no longer in the catalogue.
+            return Err(refused("no module of the search can give another answer"));
+        }
+        let choice = Choice {
+            modules: modules.iter().map(|module| module.id().to_string()).collect(),
+            nsfw: run.options.nsfw,
+            passive: run.options.passive,
+            ..Choice::default()
+        };
+        let premium = modules.iter().any(|module| module.is_premium());
+        Ok(Search { premium, choice, options: run.options, ..Search::plain(&query) })
+    }
+
     /// Returns whether a browser is available for premium searches.
     pub fn can_browse(&self) -> bool {
         self.browsers.is_available()
+    }
+}
+
+/// Returns whether a module may come to a conclusion if it is asked again.
+fn may_conclude(report: &ModuleReport) -> bool {
+    match report.status {
+        Outcome::Skipped => report.reason.is_some_and(|reason| {
+            reason.is_local_fault()
+                || matches!(reason, Reason::Stopped | Reason::DailyLimit | Reason::Unavailable)
+        }),
+        outcome => !outcome.is_conclusive(),
     }
 }

@@ -17,16 +17,15 @@ use crate::base::ids::{BatchId, RunId, WatchId};
 use crate::http;
 use crate::model::audit::Origin;
 use crate::model::batch::Batch;
-use crate::model::credits::{Charge, STANDARD_COST};
+use crate::model::credits::STANDARD_COST;
 use crate::model::refusal::{Code, Refusal, values};
 use crate::model::run::RunSummary;
 use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency, Started};
+use crate::model::start::{Cause, Idempotency};
 use crate::model::watch::{ChangeKind, NewWatch, Watch};
 use crate::modules::query::Query;
 use crate::runs::batches::draft::Draft;
-use crate::runs::retry::retry;
-use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
+use crate::runs::service::{Runs, StartRequest, StartResult};
 use crate::store::Store;
 use crate::watches::keeper;
 use crate::webhooks::registry::Webhooks;
@@ -108,8 +107,8 @@ impl Services {
     ) -> Result<RunSummary, Refusal> {
         let charge = self.accounts.charge(caller, search.cost());
         let (account, cause) = (caller.account.id, Cause::Request);
-        let started = self.runs.start(StartRequest { account, search, cause, charge, origin, idempotency });
-        self.started(caller, charge, started)
+        let request = StartRequest { account, search, cause, charge, idempotency, origin };
+        self.started(caller, self.runs.start(request))
     }
 
     /// Asks the modules of a run again that came to no conclusion.
@@ -124,14 +123,13 @@ impl Services {
         origin: Origin,
     ) -> Result<RunSummary, Refusal> {
         let reports = self.store.modules(run.id)?;
-        let search = retry(run, &reports, &self.runs.catalog())
-            .map_err(|error| Refusal::new(Code::Conflict, error.to_string()))?;
+        let search = self.runs.retry(run, &reports)?;
         self.check_plan(caller, search.premium)?;
         let idempotency = self.idempotency(key, ("retry", run.id));
         let charge = self.accounts.charge(caller, search.cost());
         let (account, cause) = (run.account, Cause::Retry(run.id));
-        let started = self.runs.start(StartRequest { account, search, cause, charge, idempotency, origin });
-        self.started(caller, charge, started)
+        let request = StartRequest { account, search, cause, charge, idempotency, origin };
+        self.started(caller, self.runs.start(request))
     }
 
     /// Starts the search for a lead of a run, or finds the one that it has.
@@ -167,11 +165,11 @@ impl Services {
         let charge = self.accounts.charge(caller, watch.search().cost());
         let idempotency = self.idempotency(key, ("watch", watch.id));
         match keeper::run_now(&self.runs, watch, charge, idempotency, origin) {
-            Err(StartError::Query(_)) => {
+            Err(refusal) if refusal.fact("field") == "query" => {
                 let message = "the query of the watch is no longer valid: delete the watch";
                 Err(Refusal::new(Code::Conflict, message))
             }
-            started => self.started(caller, charge, started),
+            started => self.started(caller, started),
         }
     }
 
@@ -189,10 +187,7 @@ impl Services {
     ) -> Result<BatchId, Refusal> {
         let idempotency = self.idempotency(key, draft.fingerprint(name.as_deref()));
         let rows = draft.rows.clone();
-        match self.runs.create_batch(caller.account.id, name, rows, idempotency, origin)? {
-            (_, Started::Refused(refused)) => Err(refused.into()),
-            (id, Started::Created | Started::Repeated(_)) => Ok(id),
-        }
+        self.runs.create_batch(caller.account.id, name, rows, idempotency, origin)
     }
 
     /// Creates a watch, or finds that of an earlier request with the same key. Of its search, what concerns a single run is
@@ -216,17 +211,10 @@ impl Services {
         self.store.add_watch(&watch, origin)
     }
 
-    fn started(
-        &self,
-        caller: &Caller,
-        charge: Charge,
-        started: Result<StartResult, StartError>,
-    ) -> Result<RunSummary, Refusal> {
-        match started {
-            Ok(StartResult::Started(run)) => Ok(*run),
-            Ok(StartResult::Repeated(id)) => self.find_run(caller, id),
-            Err(StartError::Refused(refused)) => Err(refused.of_charge(charge)),
-            Err(error) => Err(error.into()),
+    fn started(&self, caller: &Caller, started: Result<StartResult, Refusal>) -> Result<RunSummary, Refusal> {
+        match started? {
+            StartResult::Started(run) => Ok(*run),
+            StartResult::Repeated(id) => self.find_run(caller, id),
         }
     }
 

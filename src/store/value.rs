@@ -27,7 +27,7 @@ use crate::base::ids::{
 };
 use crate::base::storage::StorageError;
 use crate::model::account::{Role, SecretHash};
-use crate::model::batch::RowRefusal;
+use crate::model::batch::{BatchStatus, RowRefusal};
 use crate::model::coverage::Coverage;
 use crate::model::event::EventType;
 use crate::model::follow::{Class, FollowEnd, FollowOrder, Lookup};
@@ -168,7 +168,7 @@ cells! {
     Timestamp: |cell| Some(Self::from_millisecond(i64::from_cell(cell)?).unwrap_or(Self::MAX));
     serde_json::Value, Map<String, serde_json::Value>, Choice, Coverage, FollowEnd, FollowOrder, Progress, ResultRecord,
     RunError, RunOptions, Search, Vec<Lookup>, Vec<String>: |cell| decode(&String::from_cell(cell)?).ok();
-    ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, WatchState:
+    BatchStatus, ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, WatchState:
         |cell| Self::from_name(&String::from_cell(cell)?);
     Vec<ChangeKind>: |cell| named(cell, ChangeKind::from_name);
     Vec<EventType>: |cell| named(cell, EventType::from_name);

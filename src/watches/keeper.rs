@@ -17,11 +17,12 @@ use crate::base::pages::{all_pages, each_item};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
+use crate::model::refusal::{Code, Refusal};
 use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency, Refused, WatchStart};
+use crate::model::start::{Cause, Idempotency, WatchStart};
 use crate::model::watch::{Comparison, EndedRun, Watch};
 use crate::modules::query::SearchType;
-use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
+use crate::runs::service::{Runs, StartRequest, StartResult};
 use crate::store::Store;
 
 /// The number of watches that are read at once.
@@ -46,61 +47,64 @@ impl WatchKeeper {
     /// Compares the runs that have ended, and starts those that are due. The maintenance thread calls this about once a
     /// second. Failures are logged: the next call tries again.
     pub fn run_due_tasks(&self) {
-        if let Err(error) = self.close_ended().and_then(|()| self.start_due()) {
-            log!(error.log_level(), "cannot keep watches for now: {error}");
+        match self.close_ended().map_err(Refusal::from).and_then(|()| self.start_due()) {
+            // The next call continues.
+            Err(refusal) if refusal.code != Code::Overloaded => {
+                log!(refusal.log_level(), "cannot keep watches for now: {refusal}");
+            }
+            _ => {}
         }
     }
 
     /// Starts the runs that are due, in batches and in the order in which they became due.
-    fn start_due(&self) -> Result<(), StorageError> {
+    fn start_due(&self) -> Result<(), Refusal> {
         let due = |last: Option<&Watch>| {
             self.store.due_watches(self.simulated, last.map(|last| (last.next_at, last.id)), BATCH)
         };
-        // Without an error, no further one can be started for now.
-        let start = |watch: &Watch| if self.start(watch)? { Ok(()) } else { Err(None) };
-        each_item(BATCH, due, start).or_else(|error: Option<StorageError>| error.map_or(Ok(()), Err))
+        each_item(BATCH, due, |watch| self.start(watch))
     }
 
-    /// Starts a run, unless another instance did, or it is tried again later. Returns whether further ones can be started.
-    fn start(&self, watch: &Watch) -> Result<bool, StorageError> {
+    /// Starts a run, unless another instance did, or it is tried again later.
+    ///
+    /// # Errors
+    /// Returns why further ones cannot be started for now.
+    fn start(&self, watch: &Watch) -> Result<(), Refusal> {
         if watch.premium && !self.runs.can_browse() {
-            return Ok(true);
+            return Ok(());
         }
-        let Some(owner) = self.accounts.owner(watch.account)? else { return Ok(true) };
+        let Some(owner) = self.accounts.owner(watch.account)? else { return Ok(()) };
         if watch.premium && !owner.plan.premium {
             return self.pause(watch);
         }
         let charge = self.accounts.charge(&owner, watch.search().cost());
-        let request = start_request(watch, Some(watch.next_at), charge, Origin::SYSTEM);
-        match self.runs.start_later(request) {
-            Ok(StartResult::Started(run)) => info!("run {}: started by the watch {}", run.id, watch.id),
-            Err(StartError::Refused(Refused::InsufficientCredits { .. })) => return self.pause(watch),
-            Err(StartError::Suppressed) => return self.skip(watch),
-            Err(StartError::Query(_)) => {
-                warn!("watch {}: its query is no longer valid, so no run is started", watch.id);
-                return self.skip(watch);
+        let refusal =
+            match self.runs.start_later(start_request(watch, Some(watch.next_at), charge, Origin::SYSTEM)) {
+                Ok(StartResult::Started(run)) => {
+                    info!("run {}: started by the watch {}", run.id, watch.id);
+                    return Ok(());
+                }
+                Ok(StartResult::Repeated(_)) => return Ok(()),
+                Err(refusal) => refusal,
+            };
+        match refusal.code {
+            Code::InsufficientCredits => self.pause(watch),
+            Code::Suppressed => Ok(self.store.skip_run(watch)?),
+            Code::InvalidRequest => {
+                warn!("watch {}: no run is started: {refusal}", watch.id);
+                Ok(self.store.skip_run(watch)?)
             }
-            Err(StartError::Choice(error)) => {
-                warn!("watch {}: no run is started: {error}", watch.id);
-                return self.skip(watch);
-            }
-            Err(StartError::Refused(Refused::Overloaded) | StartError::ShuttingDown) => return Ok(false),
-            Err(StartError::Storage(error)) => return Err(error),
+            Code::Overloaded => Err(refusal),
+            _ if refusal.is_failure() => Err(refusal),
             // Another instance was faster, or the account is being deleted.
-            Ok(_) | Err(_) => {}
+            _ => Ok(()),
         }
-        Ok(true)
     }
 
-    fn pause(&self, watch: &Watch) -> Result<bool, StorageError> {
+    fn pause(&self, watch: &Watch) -> Result<(), Refusal> {
         if self.store.pause_unpaid(watch.id, watch.next_at)? {
             info!("watch {}: paused, because its account cannot pay for a run", watch.id);
         }
-        Ok(true)
-    }
-
-    fn skip(&self, watch: &Watch) -> Result<bool, StorageError> {
-        self.store.skip_run(watch).map(|()| true)
+        Ok(())
     }
 
     /// Makes watches active again whose account has credits: in a new cycle, or after a change of its plan. The maintenance
@@ -181,7 +185,7 @@ pub fn run_now(
     charge: Charge,
     idempotency: Option<Idempotency>,
     by: Origin,
-) -> Result<StartResult, StartError> {
+) -> Result<StartResult, Refusal> {
     runs.start(StartRequest { idempotency, ..start_request(watch, None, charge, by) })
 }
 

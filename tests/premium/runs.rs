@@ -9,6 +9,7 @@ use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 use sightline::base::clock::{Clock, SystemClock};
 use sightline::model::audit::Origin;
+use sightline::model::refusal::Code;
 use sightline::model::run::Status;
 use sightline::model::start::Idempotency;
 use sightline::modules::catalog::Choice;
@@ -17,7 +18,7 @@ use sightline::modules::outcome::Outcome;
 use sightline::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response};
 use sightline::modules::reason::Reason;
 use sightline::runs::live::LiveRun;
-use sightline::runs::service::{Limits, RunsConfig, StartError, StartRequest, StartResult};
+use sightline::runs::service::{Limits, RunsConfig, StartRequest, StartResult};
 
 use crate::runs;
 use crate::support::databases::databases;
@@ -149,7 +150,7 @@ fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browse
     let catalog: Vec<Value> = (0..plains).map(plain).chain((0..browsers).map(drawn)).collect();
     let limits =
         Limits { check_timeout: CHECK_TIMEOUT, run_timeout: 2 * CHECK_TIMEOUT, ..runs::config().limits };
-    let config = RunsConfig { check_workers: 8, limits, keep_ended: PATIENCE, ..runs::config() };
+    let config = RunsConfig { check_workers: 8, limits, ..runs::config() };
     runs::bench_on(url, folder, &catalog, config, Arc::clone(stage), Arc::clone(stage) as _)
 }
 
@@ -306,7 +307,9 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
         assert_eq!(used(), 1);
         stage.dead.store(true, Ordering::SeqCst);
         eventually("the browser is known to be dead", || !bench.runs.can_browse());
-        assert!(matches!(bench.runs.start(premium(&bench, "bob")), Err(StartError::NoBrowser)));
+        assert!(
+            matches!(bench.runs.start(premium(&bench, "bob")), Err(refusal) if refusal.code == Code::PremiumUnavailable)
+        );
         assert!(matches!(bench.runs.start(keyed("alice")), Ok(StartResult::Repeated(id)) if id == run.id()));
         assert_eq!(used(), 1);
         bench.finish(&bench.start("carol"));

@@ -17,7 +17,7 @@ fn driven() -> (Bench, Arc<Runs>, RunSummary, Driver) {
     bench.runs.shut_down(Instant::now() + PATIENCE);
     bench.web.open_gate();
     let me = InstanceId(uuid::Uuid::new_v4());
-    let taken = bench.store.take_over(&claim(me, false, 1)).unwrap().remove(0);
+    let taken = bench.store.take_over(&claim(me, false)).unwrap().unwrap();
     assert_eq!((taken.summary.id, taken.done.len()), (run.id(), 0));
     let driver = Driver::of(&bench, &taken.summary, me);
     let reading = bench.another_process(&Arc::new(PlayedWeb::default()));

@@ -15,9 +15,10 @@ use sightline::model::account::{Account, Role};
 use sightline::model::audit::Origin;
 use sightline::model::credits::{Charge, Cycle};
 use sightline::model::drive::{Claim, Ending, InstanceId, Write};
-use sightline::model::run::{ResultRecord, RunOptions, RunSummary, Status, TimeBudget};
+use sightline::model::refusal::Code;
+use sightline::model::run::{ResultRecord, RunOptions, RunSummary, Status};
 use sightline::model::search::Search;
-use sightline::model::start::{Cause, Idempotency, Refused};
+use sightline::model::start::{Cause, Idempotency};
 use sightline::modules::catalog::{Catalog, Choice};
 use sightline::modules::checker::Checker;
 use sightline::modules::keys::OperatorKeys;
@@ -29,7 +30,7 @@ use sightline::runs::follow::Next;
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::record::results_after;
-use sightline::runs::service::{ChargeOf, Limits, Runs, RunsConfig, StartError, StartRequest, StartResult};
+use sightline::runs::service::{ChargeOf, Limits, Runs, RunsConfig, StartRequest, StartResult};
 use sightline::store::{self, Store};
 
 mod diff;
@@ -85,7 +86,6 @@ pub(crate) fn config() -> RunsConfig {
             host_retry: Duration::from_secs(60),
             quarantine_retry: Duration::from_secs(600),
         },
-        keep_ended: Duration::from_secs(60),
         discovery: false,
         simulated: false,
     }
@@ -274,8 +274,8 @@ fn found(id: u32, module: &str, kind: &str, value: &str) -> ResultRecord {
 }
 
 /// Returns the claim with which `owner` takes one run over.
-fn claim(owner: InstanceId, simulated: bool, limit: usize) -> Claim<'static> {
-    Claim { owner, simulated, except: &[], expired: true, only: None, holds: Duration::from_secs(60), limit }
+fn claim(owner: InstanceId, simulated: bool) -> Claim<'static> {
+    Claim { owner, simulated, except: &[], expired: true, only: None, holds: Duration::from_secs(60) }
 }
 
 fn outcome_of(run: &LiveRun, module: &str) -> (String, Option<&'static str>) {
@@ -350,7 +350,7 @@ fn a_rate_limited_host_is_paused_even_if_a_second_source_has_a_conclusion() {
 
 #[test]
 fn an_ended_run_is_evicted_and_served_from_the_store() {
-    let bench = bench(&modules("ok", 5), RunsConfig { keep_ended: Duration::ZERO, ..config() });
+    let bench = bench(&modules("ok", 5), config());
     let run = bench.start("alice");
     bench.finish(&run);
     let (live, results, _) = run.snapshot();

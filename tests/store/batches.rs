@@ -7,9 +7,9 @@ use sightline::model::account::BatchSize;
 use sightline::model::audit::Origin;
 use sightline::model::batch::{Batch, BatchStatus, Counts, NewBatch, RowRefusal};
 use sightline::model::event::EventType;
-use sightline::model::refusal::Code;
+use sightline::model::refusal::{Code, Refusal};
 use sightline::model::run::Status;
-use sightline::model::start::{Cause, NewRun, Refused, RowRef, Started};
+use sightline::model::start::{Cause, NewRun, RowRef, Started};
 
 use super::{Fixture, at, charge, completed, failed, search};
 
@@ -75,7 +75,8 @@ on_both! {
             store.start(&NewRun { cause: Cause::Row(row), ..f.new_run() }, &charge(1, Some(100)))
         });
         assert_eq!(started.iter().filter(|one| **one == Started::Created).count(), 1, "{started:?}");
-        assert!(started.iter().all(|one| matches!(one, Started::Created | Started::Refused(Refused::RowGone))));
+        let is_refused = |it: &Started| matches!(it, Started::Refused(refusal) if refusal.code == Code::NotFound);
+        assert!(started.iter().all(|it| *it == Started::Created || is_refused(it)));
         assert_eq!((f.used(), f.rows("runs")), (1, 1));
         assert_eq!(f.batch(id).counts, Counts { pending: 1, running: 1, ..Counts::default() });
         let rows = f.store.batch_rows(id, 0, 10).unwrap();
@@ -96,15 +97,16 @@ on_both! {
         let id = f.batch_of(f.account.id, &["a", "b"]);
         let row = f.store.next_row(false).unwrap().unwrap().row;
         let run = NewRun { cause: Cause::Row(row), ..f.new_run() };
-        let refused = f.store.start(&run, &charge(1, Some(0))).unwrap();
-        assert_eq!(refused, Started::Refused(Refused::InsufficientCredits { used: 0 }));
+        let charge_of_row = charge(1, Some(0));
+        let refused = f.store.start(&run, &charge_of_row).unwrap();
+        assert_eq!(refused, Started::Refused(Refusal::insufficient_credits(charge_of_row, 0)));
         assert_eq!(f.batch(id).counts.pending, 2);
         f.store.wait_for_credits(f.account.id, Duration::from_secs(3600)).unwrap();
-        assert_eq!(f.batch(id).status(), BatchStatus::WaitingForCredits);
+        assert_eq!(f.batch(id).status, BatchStatus::WaitingForCredits);
         assert_eq!(f.store.next_row(false).unwrap(), None);
         f.store.wait_for_credits(f.account.id, Duration::ZERO).unwrap();
         assert_eq!(f.start_next().unwrap().0, "a");
-        assert_eq!(f.batch(id).status(), BatchStatus::Running);
+        assert_eq!(f.batch(id).status, BatchStatus::Running);
         assert_eq!(f.used(), 1);
     }
 
@@ -117,14 +119,14 @@ on_both! {
             assert!(f.store.stop_batch(f.account.id, id, &Origin::CLI).unwrap());
         }
         assert!(!f.store.stop_batch(AccountId::new(), id, &Origin::CLI).unwrap());
-        assert_eq!(f.store.start(&late, &charge(1, None)).unwrap(), Started::Refused(Refused::RowGone));
+        assert_eq!(f.store.start(&late, &charge(1, None)).unwrap(), Started::Refused(Refusal::no_such("row")));
         assert_eq!((f.store.next_row(false).unwrap(), f.used()), (None, 1));
         assert_eq!(f.store.end_batches(false).unwrap(), []);
         f.finish(&run, &completed());
         assert_eq!(f.store.end_batches(false).unwrap(), [id]);
         let batch = f.batch(id);
         assert_eq!(batch.counts, Counts { completed: 1, skipped: 2, ..Counts::default() });
-        assert_eq!((batch.status(), batch.ended_at.is_some()), (BatchStatus::Stopped, true));
+        assert_eq!((batch.status, batch.ended_at.is_some()), (BatchStatus::Stopped, true));
         let stops = "SELECT count(*) FROM audit WHERE action = 'batch.stopped'";
         assert_eq!(f.database.number(stops), 1);
     }
@@ -132,10 +134,13 @@ on_both! {
     fn the_end_of_a_batch_is_reported_once(f) {
         f.added_webhook(&[EventType::BatchCompleted]);
         let id = f.batch_of(f.account.id, &["a", "b", "c"]);
-        for ending in [completed(), failed()] {
+        assert_eq!(f.batch(id).eta_seconds, None, "nothing has ended");
+        let etas = [completed(), failed()].map(|ending| {
             let (_, run) = f.start_next().unwrap();
             f.finish(&run, &ending);
-        }
+            f.batch(id).eta_seconds.unwrap()
+        });
+        assert!(etas[0] > 3 * etas[1], "{etas:?}: two were left, and then half as many as had ended");
         assert_eq!(f.store.end_batches(false).unwrap(), [], "a row is pending");
         f.store.refuse_row(RowRef { batch: id, position: 3 }, RowRefusal::Suppressed).unwrap();
         assert_eq!(f.store.end_batches(true).unwrap(), [], "the simulated web has batches of its own");
@@ -159,7 +164,7 @@ on_both! {
         // Batches end by the clock of the database, and runs by that of the process.
         let (most, later) = (BatchSize { runs: 10, results: 100 }, at("2100-01-01T00:00:00Z"));
         f.store.sweep(at("2026-03-01T00:00:00Z"), most).unwrap();
-        assert_eq!(f.batch(id).counts.total(), 2);
+        assert_eq!(f.batch(id).total, 2);
         f.store.sweep(later, most).unwrap();
         assert_eq!(f.store.batch(f.account.id, id).unwrap(), None);
         assert_eq!(f.rows("batch_rows"), 0);

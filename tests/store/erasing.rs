@@ -13,8 +13,8 @@ use sightline::base::ids::{AccountId, RunId};
 use sightline::model::account::{BATCH, BatchSize, Erased, Erasure};
 use sightline::model::audit::Origin;
 use sightline::model::drive::{Ending, Notification, Subscriber};
-use sightline::model::refusal::Refusal;
-use sightline::model::start::{Refused, Started};
+use sightline::model::refusal::{Code, Refusal};
+use sightline::model::start::Started;
 use sightline::model::webhook::SealedSecret;
 use sightline::modules::query::SearchType;
 use sightline::store::Store;
@@ -104,7 +104,7 @@ on_both! {
         assert_eq!(f.store.close_account(f.account.id, &Origin::CLI).unwrap(), Some(whole));
         assert_eq!((f.rows("runs"), f.rows("api_keys")), (ended.len() as i64 + 1, 0));
         assert_eq!(f.store.key_by_hash(&key.hash).unwrap(), None);
-        assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::Refused(Refused::UnknownAccount));
+        assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::Refused(Refusal::unknown_key()));
         let (_, another) = new_key(&f.account, "2026-03-01T00:00:00Z");
         assert!(!f.store.add_key(&another, &Origin::CLI).unwrap());
         assert!(!f.store.set_plan(f.account.id, "free", &Origin::CLI).unwrap());
@@ -112,7 +112,7 @@ on_both! {
         assert_eq!(watch.unwrap_err(), Refusal::unknown_key());
         let webhook = f.store.add_webhook(&f.new_webhook(&[]), &SealedSecret([1; 60]), &Origin::CLI);
         assert_eq!(webhook.unwrap_err(), Refusal::unknown_key());
-        assert!(f.store.take_over(&claim(f.me, false, 10)).unwrap().is_empty());
+        assert_eq!(f.store.take_over(&claim(f.me, false)).unwrap(), None);
 
         // The live run goes first and alone, then a batch of the others; the state after each batch is visible.
         assert_eq!(f.store.erase_closed(f.account.id).unwrap(), Erasure::More);
@@ -173,7 +173,8 @@ on_both! {
             outcomes
         });
         let started = outcomes.iter().flatten().filter(|outcome| **outcome == Started::Created).count();
-        assert!(outcomes.iter().flatten().all(|outcome| matches!(outcome, Started::Created | Started::Refused(Refused::UnknownAccount))));
+        let is_refused = |it: &Started| matches!(it, Started::Refused(refusal) if refusal.code == Code::InvalidApiKey);
+        assert!(outcomes.iter().flatten().all(|it| *it == Started::Created || is_refused(it)));
         assert!(started >= 3);
         assert_eq!((f.rows("runs"), f.rows("api_keys"), f.rows("accounts")), (0, 0, 0));
         assert_eq!(f.store.bookings(f.account.id).unwrap().len(), started);

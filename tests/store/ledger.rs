@@ -9,7 +9,8 @@ use sightline::account::service::{Accounts, Caller};
 use sightline::base::ids::{AccountId, KeyId, RunId};
 use sightline::model::account::{Account, KeyRecord};
 use sightline::model::audit::Origin;
-use sightline::model::start::{NewRun, Refused, Started};
+use sightline::model::refusal::Code;
+use sightline::model::start::{NewRun, Started};
 
 use super::{Fixture, at, new_account};
 
@@ -68,7 +69,8 @@ impl<'a> Months<'a> {
 
     fn is_refused(&self, caller: &Caller, now: Timestamp) {
         *self.clock.lock() = now;
-        assert_eq!(self.start(caller), Started::Refused(Refused::InsufficientCredits { used: 3 }), "{now}");
+        let Started::Refused(refusal) = self.start(caller) else { panic!("not refused at {now}") };
+        assert_eq!(refusal.code, Code::InsufficientCredits, "{now}");
         assert_eq!(self.accounts.balance(caller).unwrap().remaining(), Some(0), "{now}");
     }
 }

@@ -12,8 +12,9 @@ use sightline::model::batch::{Counts, NewBatch};
 use sightline::model::drive::{Lease, StoppedRun};
 use sightline::model::follow::{Class, FollowOrder, Membership, NewMember};
 use sightline::model::page::ListFilter;
-use sightline::model::run::{RunOptions, TimeBudget};
-use sightline::model::start::{Refused, RowRef};
+use sightline::model::refusal::{Code, Refusal};
+use sightline::model::run::RunOptions;
+use sightline::model::start::RowRef;
 use sightline::modules::catalog::Choice;
 
 use super::erasing::erase;
@@ -184,7 +185,11 @@ impl<'a> Model<'a> {
         let (known, run, _) =
             self.keys.get(&(account, key)).filter(|(.., at)| *at >= self.now - 24.hours())?;
         let is_same = *known == Some(request);
-        Some(if is_same { Started::Repeated(RunId(*run)) } else { Started::Refused(Refused::Mismatch) })
+        Some(if is_same {
+            Started::Repeated(RunId(*run))
+        } else {
+            Started::Refused(Refusal::idempotency_mismatch())
+        })
     }
 
     fn note_key(&mut self, account: AccountId, key: Option<(u8, u8)>, id: Uuid) {
@@ -200,7 +205,7 @@ impl<'a> Model<'a> {
         let follow = (op.number < 2 && is_request).then(|| ORDER.into());
         let options = RunOptions {
             patient: op.even[0],
-            time_budget: op.rare[0].then(|| TimeBudget::from_secs(6)).flatten(),
+            time_budget: op.rare[0].then_some(6),
             named: op.rare[1],
             nsfw: op.even[1],
             passive: op.rare[2],
@@ -264,7 +269,7 @@ impl<'a> Model<'a> {
     /// Returns why a run is not started.
     fn expected(&self, run: &NewRun, charge: &Charge, op: &Op) -> Result<(), Started> {
         if self.closed.contains(&run.account) {
-            return Err(Started::Refused(Refused::UnknownAccount));
+            return Err(Started::Refused(Refusal::unknown_key()));
         }
         if let Some(known) = self.known(run.account, op.key).filter(|_| run.idempotency.is_some()) {
             return Err(known);
@@ -275,7 +280,10 @@ impl<'a> Model<'a> {
                 run.shown.as_ref().is_some_and(|shown| shown.follow.is_none() || shown.stopped_at.is_none())
             };
             if !self.runs.iter().any(|run| run.new.id == root && is_open(run)) {
-                return Err(Started::Refused(Refused::FamilyGone));
+                return Err(Started::Refused(Refusal::new(
+                    Code::Conflict,
+                    "the first search of the family was deleted",
+                )));
             }
             let is_gone = |id| self.runs.iter().all(|run| run.new.id != id || run.shown.is_none());
             let searched = self.leads.get(&(root, op.lead())).copied();
@@ -284,20 +292,22 @@ impl<'a> Model<'a> {
             }
             let count = self.leads.keys().filter(|(of, _)| *of == root).count();
             if searched.is_none() && count >= MOST_LEADS as usize {
-                return Err(Started::Refused(Refused::FamilyFull));
+                let message =
+                    format!("leads have started {} searches, which is the most", member.max_searches);
+                return Err(Started::Refused(Refusal::new(Code::Conflict, message)));
             }
         }
         let row = if let Cause::Row(row) = run.cause { Some(row) } else { None };
         let batch = row.map(|row| self.batches.get(&row.batch).filter(|batch| batch.0 == run.account));
         if batch.is_some_and(|batch| batch.is_none()) {
-            return Err(Started::Refused(Refused::RowGone));
+            return Err(Started::Refused(Refusal::no_such("row")));
         }
         let used = self.used(run.account, charge.cycle.start);
         if charge.allowed.is_some_and(|allowed| used + charge.credits > allowed) {
-            return Err(Started::Refused(Refused::InsufficientCredits { used }));
+            return Err(Started::Refused(Refusal::insufficient_credits(*charge, used)));
         }
         match row.is_some_and(|row| !batch.flatten().unwrap().1.contains(&row.position)) {
-            true => Err(Started::Refused(Refused::RowGone)),
+            true => Err(Started::Refused(Refusal::no_such("row"))),
             false => Ok(()),
         }
     }
@@ -430,7 +440,7 @@ impl<'a> Model<'a> {
                     idempotency: self.key(op.key),
                 };
                 let expected = match self.known(account, op.key) {
-                    _ if self.closed.contains(&account) => Started::Refused(Refused::UnknownAccount),
+                    _ if self.closed.contains(&account) => Started::Refused(Refusal::unknown_key()),
                     known => known.unwrap_or(Started::Created),
                 };
                 self.refuses_confirmations.store(false, Ordering::Relaxed);
@@ -540,11 +550,11 @@ impl<'a> Model<'a> {
         let (owner, simulated) = (self.instances[op.instance], op.rare[1]);
         let own = self.runs.iter().filter(|run| run.lease.is_some_and(|lease| lease.owner == owner));
         let except: Vec<RunId> = own.map(|run| run.new.id).filter(|_| op.even[0]).collect();
-        let (expired, limit) = (op.even[1], usize::from(op.number));
+        let expired = op.even[1];
         let only =
             op.place.checked_rem(self.runs.len()).filter(|_| op.rare[0]).map(|place| self.runs[place].new.id);
-        let claim = Claim { owner, simulated, except: &except, expired, only, holds: HOLDS, limit };
-        let mut taken = self.f.store.take_over(&claim).unwrap().into_iter();
+        let claim = Claim { owner, simulated, except: &except, expired, only, holds: HOLDS };
+        let mut taken = self.f.store.take_over(&claim).unwrap();
         let may = |run: &Run| only.is_none_or(|only| only == run.new.id) && !except.contains(&run.new.id);
         let mut due = self.places(|run| {
             let is_free = run.lease.is_none() || expired && !run.is_held;
@@ -552,7 +562,7 @@ impl<'a> Model<'a> {
         });
         let queue = self.queue(simulated).into_iter().map(|place| (place, &self.runs[place]));
         due.extend(queue.filter(|(_, run)| may(run) && !run.is_unconfirmed).map(|(place, _)| place));
-        for place in due.into_iter().take(limit) {
+        for place in due {
             let run = &mut self.runs[place];
             run.epoch += u64::from(run.turn.take().is_none());
             if run.is_unconfirmed {
@@ -560,13 +570,14 @@ impl<'a> Model<'a> {
                 continue;
             }
             (run.lease, run.is_held) = (Some(owner.lease(run.epoch)), true);
-            let resumed = taken.next().unwrap();
+            let resumed = taken.take().unwrap();
             assert_eq!((Some(&resumed.summary), Some(resumed.lease)), (run.shown.as_ref(), run.lease));
             let (done, lookups) = (&run.saved.reports, &run.saved.lookups);
             assert_eq!((&resumed.done, &resumed.lookups, &resumed.results), (done, lookups, &run.results));
             assert_eq!(resumed.modules, run.new.modules);
+            break;
         }
-        assert_eq!(taken.next(), None);
+        assert_eq!(taken, None);
     }
 
     /// Checks that each account sees its own runs and batches as the model has them, and nothing of the other's.

@@ -8,7 +8,7 @@ use sightline::model::account::BatchSize;
 use sightline::model::audit::Origin;
 use sightline::model::event::EventType;
 use sightline::model::refusal::Refusal;
-use sightline::model::start::{Cause, NewRun, Refused, Started, WatchStart};
+use sightline::model::start::{Cause, NewRun, Started, WatchStart};
 use sightline::model::watch::{
     ChangeKind, Comparison, FoundChange, NewWatch, Watch, WatchState, WatchUpdate,
 };
@@ -52,7 +52,7 @@ impl Fixture {
 
     fn is_not_due(&self, watch: &Watch) -> bool {
         let started = self.store.start(&self.run_of(watch, true), &charge(1, None)).unwrap();
-        started == Started::Refused(Refused::WatchNotDue)
+        started == Started::Refused(Refusal::no_such("watch"))
     }
 
     /// Makes the next run of all watches due, as after a pause of the service.
@@ -95,7 +95,7 @@ on_both! {
                 store.start(&NewRun { created_at: run.created_at + skew, ..run }, &charge(1, None))
             });
             let created = outcomes.iter().filter(|outcome| **outcome == Started::Created).count();
-            let refused = outcomes.iter().filter(|outcome| **outcome == Started::Refused(Refused::WatchNotDue)).count();
+            let refused = outcomes.iter().filter(|outcome| **outcome == Started::Refused(Refusal::no_such("watch"))).count();
             assert_eq!((created, refused), (1, 5), "{outcomes:?}");
             let begun = f.read(&watch);
             assert!(begun.is_open && begun.next_at > watch.next_at);

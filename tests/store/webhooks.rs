@@ -103,13 +103,13 @@ on_both! {
         f.refuse_confirmations();
         let undone = NewRun { is_unconfirmed: true, ..f.new_run() };
         assert_eq!(f.store.start(&undone, &charge(1, Some(100))).unwrap(), Started::Created);
-        assert_eq!(f.store.take_over(&claim(new_instance(), false, 10)).unwrap().len(), 0);
+        assert_eq!(f.store.take_over(&claim(new_instance(), false)).unwrap(), None);
         let [unreadable, good] = ["2026-03-01T12:00:01Z", "2026-03-01T12:00:02Z"]
             .map(|moment| f.start(NewRun { created_at: at(moment), ..f.new_run() }));
         f.database.execute("UPDATE runs SET planned = '{}' \
              WHERE created_at = (SELECT min(created_at) FROM runs WHERE status = 'running')");
-        let taken = f.store.take_over(&claim(new_instance(), false, 10)).unwrap();
-        assert_eq!(taken.iter().map(|run| run.summary.id).collect::<Vec<_>>(), [good.id], "it does not stop the others");
+        let taken = f.store.take_over(&claim(new_instance(), false)).unwrap();
+        assert_eq!(taken.map(|run| run.summary.id), Some(good.id), "it does not stop the others");
         let ended = f.summary(&unreadable);
         assert_eq!((ended.status, ended.error.unwrap().code.as_str(), f.used()), (Status::Failed, "store_failed", 1));
         let told: Vec<String> =

@@ -8,7 +8,6 @@ mod table;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 
@@ -20,7 +19,7 @@ use crate::app::{self, SearchEvent, SearchRequest};
 use crate::base::text::plain;
 use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked, duration};
 use crate::model::follow::{Class, FollowOrder, MAX_DEPTH, MAX_SEARCHES};
-use crate::model::run::{RunOptions, TimeBudget};
+use crate::model::run::RunOptions;
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
 use crate::runs::proof::Stop;
@@ -71,7 +70,7 @@ pub(crate) struct SearchArgs {
     patient: bool,
     /// End after this time with the answers so far; the other modules end as timeout
     #[arg(long, value_name = "DURATION", value_parser = checked(time_budget), hide_short_help = true)]
-    time_budget: Option<TimeBudget>,
+    time_budget: Option<u8>,
     /// Fetch the profile pictures of the accounts that are found; the HTML format shows them
     #[arg(long, hide_short_help = true)]
     avatars: bool,
@@ -317,8 +316,8 @@ pub(super) fn write_table(out: &mut dyn Write, run: &RunRecord) -> io::Result<()
     table.end(out, run)
 }
 
-fn time_budget(text: &str) -> Result<TimeBudget, String> {
+fn time_budget(text: &str) -> Result<u8, String> {
     let time = duration("1s", "2m")(text)?;
-    let budget = TimeBudget::from_secs(time.as_secs()).filter(|budget| Duration::from(*budget) == time);
-    budget.ok_or_else(|| "expected whole seconds".to_owned())
+    let secs = u8::try_from(time.as_secs()).ok().filter(|_| time.subsec_nanos() == 0);
+    secs.ok_or_else(|| "expected whole seconds".to_owned())
 }

@@ -21,17 +21,18 @@ use log::{debug, info, log};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::drivers::Slot;
-use super::service::{Runs, StartError, StartRequest};
+use super::dispatcher::Slot;
+use super::service::{Runs, StartRequest};
 use crate::base::ids::{AccountId, BatchId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::batch::{Batch, BatchRow, NewBatch, NextRow, RowRefusal};
 use crate::model::credits::Charge;
 use crate::model::page::cut;
+use crate::model::refusal::{Code, Refusal};
 use crate::model::run::ModuleReport;
 use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency, Refused, Started};
+use crate::model::start::{Cause, Idempotency, Started};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 
@@ -94,7 +95,7 @@ impl Runs {
     /// if the request is repeated.
     ///
     /// # Errors
-    /// Returns an error if the store fails.
+    /// Returns why it is refused.
     pub fn create_batch(
         &self,
         account: AccountId,
@@ -102,12 +103,16 @@ impl Runs {
         rows: Vec<(u32, Search)>,
         idempotency: Option<Idempotency>,
         by: &Origin,
-    ) -> Result<(BatchId, Started), StorageError> {
+    ) -> Result<BatchId, Refusal> {
         let (id, created_at, simulated) = (BatchId::new(), self.clock.now(), self.config.simulated);
         let batch = NewBatch { id, account, name, simulated, created_at, rows, idempotency };
         let added = self.store.add_batch(&batch, by)?;
         self.wake();
-        Ok((if let Started::Repeated(RunId(earlier)) = added { BatchId(earlier) } else { id }, added))
+        match added {
+            Started::Created => Ok(id),
+            Started::Repeated(RunId(earlier)) => Ok(BatchId(earlier)),
+            Started::Refused(refusal) => Err(refusal),
+        }
     }
 
     /// Returns at most `limit` batches of an account that are older than `before`, the newest first. Returns the last one if
@@ -187,7 +192,7 @@ impl Runs {
         }
     }
 
-    fn try_to_feed(self: &Arc<Self>, most: usize) -> Result<(), StorageError> {
+    fn try_to_feed(self: &Arc<Self>, most: usize) -> Result<(), Refusal> {
         let simulated = self.config.simulated;
         for batch in self.store.end_batches(simulated)? {
             info!("batch {batch}: ended");
@@ -203,19 +208,19 @@ impl Runs {
 
     /// Returns a driver for a run of a batch. Returns `None` if a run waits that is not of a batch, or if runs of batches
     /// have their share of the drivers.
-    fn driver_for_batch(&self, most: usize) -> Option<Slot> {
-        let drivers = &self.drivers;
+    fn driver_for_batch(self: &Arc<Self>, most: usize) -> Option<Slot> {
         let of_batches = || self.driven().iter().filter(|run| run.opening().batch.is_some()).count();
-        let is_full = drivers.waiting() > 0 || of_batches() >= most;
-        if is_full { None } else { drivers.reserve(1).pop() }
+        let is_full = self.queue.lock().waiting > 0 || of_batches() >= most;
+        if is_full { None } else { self.reserve() }
     }
 
     /// Starts or refuses a row. Returns whether further rows can be started.
-    fn start_row(self: &Arc<Self>, next: NextRow, slot: Slot) -> Result<bool, StorageError> {
+    fn start_row(self: &Arc<Self>, next: NextRow, slot: Slot) -> Result<bool, Refusal> {
         let NextRow { row, account, search } = next;
         let refuse = |reason: RowRefusal| {
             debug!("batch {}: row {} is refused: {}", row.batch, row.position, reason.as_str());
-            self.store.refuse_row(row, reason).map(|()| true)
+            self.store.refuse_row(row, reason)?;
+            Ok(true)
         };
         let Some(search) = search else { return refuse(RowRefusal::Unreadable) };
         let Some(charge) = (self.charge_of)(account)? else {
@@ -231,22 +236,21 @@ impl Runs {
             idempotency: None,
             origin: Origin::SYSTEM,
         };
-        match self.begin(request, || Some(slot)) {
-            Err(StartError::Refused(Refused::InsufficientCredits { .. })) => {
+        let Err(refusal) = self.begin(request, Some(slot)) else { return Ok(true) };
+        match refusal.code {
+            Code::InsufficientCredits => {
                 self.store.wait_for_credits(account, CREDIT_PAUSE)?;
                 Ok(true)
             }
             // An account that is being deleted has no batches a moment later. The others can be tried again then.
-            Err(
-                StartError::ShuttingDown | StartError::Refused(Refused::UnknownAccount | Refused::Overloaded),
-            ) => Ok(false),
-            Err(StartError::Query(_)) => refuse(RowRefusal::Unreadable),
-            Err(StartError::Suppressed) => refuse(RowRefusal::Suppressed),
-            Err(StartError::Choice(_)) => refuse(RowRefusal::InvalidChoice),
-            Err(StartError::NoBrowser) => refuse(RowRefusal::PremiumUnavailable),
-            Err(StartError::Storage(error)) => Err(error),
+            Code::InvalidApiKey | Code::Overloaded => Ok(false),
+            Code::InvalidRequest if refusal.fact("field") == "query" => refuse(RowRefusal::Unreadable),
+            Code::InvalidRequest => refuse(RowRefusal::InvalidChoice),
+            Code::Suppressed => refuse(RowRefusal::Suppressed),
+            Code::PremiumUnavailable => refuse(RowRefusal::PremiumUnavailable),
+            _ if refusal.is_failure() => Err(refusal),
             // Another process has started the row, or the batch was stopped.
-            Ok(_) | Err(_) => Ok(true),
+            _ => Ok(true),
         }
     }
 }

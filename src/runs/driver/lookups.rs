@@ -52,16 +52,13 @@ pub(super) fn unfinished(runs: &Runs, lookups: &mut [Lookup]) -> Vec<Asked> {
     round
 }
 
-/// Plans the next round of look-ups by the stored results, and adds it to `lookups`.
-pub(super) fn plan(runs: &Runs, run: &LiveRun, lookups: &mut Vec<Lookup>, as_of: Timestamp) -> Vec<Asked> {
-    let opening = run.opening();
-    let Some(order) = &opening.follow else { return Vec::new() };
-    let (record, known) = (run.record(as_of), lookups.len());
-    let rules = Rules::of(runs, order, opening.search_type);
-    let planned = record.findings().map_or_else(Vec::new, |run| next_lookups(&rules, &run, lookups));
-    lookups.extend(planned.iter().map(|(lookup, ..)| lookup.clone()));
-    let asked = |(at, (_, module, query))| Asked::new(module, Arc::new(query), Some(at));
-    (known..).zip(planned).map(asked).collect()
+/// Adds the next round of look-ups by the stored results to `lookups`.
+pub(super) fn plan(runs: &Runs, run: &LiveRun, lookups: &mut Vec<Lookup>, as_of: Timestamp) {
+    let (opening, record) = (run.opening(), run.record(as_of));
+    if let (Some(order), Some(findings)) = (&opening.follow, record.findings()) {
+        let next = next_lookups(&Rules::of(runs, order, opening.search_type), &findings, lookups);
+        lookups.extend(next);
+    }
 }
 
 /// Stores what the results of a run point to, and starts the first runs of its family, so that readers of the root learn

@@ -74,7 +74,7 @@ impl Driver<'_> {
             // The run may have ended without the picture.
             let _ = sender.send(Message::Picture { result, avatar });
         };
-        (Task::plain(Kind::Picture, vec![vec![host]]), Box::new(work))
+        (Task::plain(Kind::Picture, vec![vec![host, self.group.pictures()]]), Box::new(work))
     }
 }
 

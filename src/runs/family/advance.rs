@@ -16,14 +16,15 @@ use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::family::StoredFamily;
 use crate::model::follow::{FollowEnd, LeadCounts, LeadReason};
+use crate::model::refusal::{Code, Refusal};
 use crate::model::run::{RunSummary, count};
 use crate::model::search::Search;
-use crate::model::start::{Cause, Refused};
+use crate::model::start::Cause;
 use crate::runs::leads::links::{RunLinks, Subjects};
 use crate::runs::leads::{Lead, LeadStatus};
 use crate::runs::leads::{Leads, leads};
 use crate::runs::record::read_run;
-use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
+use crate::runs::service::{Runs, StartRequest, StartResult};
 
 /// The number of idle families that are read at once.
 const IDLE_FAMILIES: usize = 100;
@@ -32,7 +33,7 @@ const IDLE_FAMILIES: usize = 100;
 /// run that has ended, or has all its results and is about to end: while others of its level run, nothing is to be done,
 /// and the family is not read. Failures are logged: maintenance tries again.
 pub(in crate::runs) fn advance(runs: &Arc<Runs>, root: RunId, account: AccountId, ending: Option<RunId>) {
-    if runs.drivers.is_shutting_down() {
+    if runs.is_shutting_down() {
         return;
     }
     if let Err(error) = try_to_advance(runs, root, account, ending) {
@@ -45,7 +46,7 @@ fn try_to_advance(
     root: RunId,
     account: AccountId,
     ending: Option<RunId>,
-) -> Result<(), StorageError> {
+) -> Result<(), Refusal> {
     let Some(family) = runs.store.family(root, account)? else { return Ok(()) };
     let Some(first) = family.members.first().filter(|first| first.id == root) else { return Ok(()) };
     let Some(order) = first.follow.clone().filter(|_| family.is_following) else { return Ok(()) };
@@ -114,7 +115,7 @@ fn start_next(
     leads: &Leads,
     rules: &Rules<'_>,
     level: u8,
-) -> Result<Option<LeadReason>, StorageError> {
+) -> Result<Option<LeadReason>, Refusal> {
     let Some(root) = family.members.first() else { return Ok(None) };
     let known: HashSet<Uuid> = family.followed.iter().map(|followed| followed.lead).collect();
     let mut next = next_searches(rules, leads, root, &known, level);
@@ -126,14 +127,13 @@ fn start_next(
     }
     for search in next {
         let Some(charge) = (runs.charge_of)(root.account)? else { return Ok(None) };
-        match start(runs, root, search, Origin::SYSTEM, charge) {
-            Err(StartError::Refused(Refused::InsufficientCredits { .. })) => {
-                return Ok(Some(LeadReason::InsufficientCredits));
-            }
-            Err(StartError::Refused(Refused::FamilyFull)) => return Ok(Some(LeadReason::Limit)),
-            Err(StartError::Refused(Refused::FamilyGone | Refused::UnknownAccount)) => return Ok(None),
-            Err(StartError::Storage(error)) => return Err(error),
-            Ok(_) | Err(_) => {}
+        let Err(refusal) = start(runs, root, search, Origin::SYSTEM, charge) else { continue };
+        match refusal.code {
+            Code::InsufficientCredits => return Ok(Some(LeadReason::InsufficientCredits)),
+            // The family is full, or its root was deleted or stopped.
+            Code::Conflict | Code::InvalidApiKey => return Ok(None),
+            _ if refusal.is_failure() => return Err(refusal),
+            _ => {}
         }
     }
     Ok(stopped)
@@ -152,7 +152,7 @@ pub(in crate::runs) fn advance_idle(runs: &Arc<Runs>) {
     }
 }
 
-/// Charges the run for a lead, and queues it for any instance. It has the account and the options of `like`, a run of the
+/// Charges the run for a lead, and queues it for any instance. Returns its id, or that of the known run for it. It has the account and the options of `like`, a run of the
 /// family. If the answer of the commit is lost, the next try finds the run by its lead.
 ///
 /// # Errors
@@ -163,15 +163,17 @@ pub(super) fn start(
     NextSearch { member, query, choice }: NextSearch,
     origin: Origin,
     charge: Charge,
-) -> Result<StartResult, StartError> {
+) -> Result<RunId, Refusal> {
     let parent = member.place.parent;
     let (options, follow) = (like.options, like.follow.clone());
     let search = Search { options, follow, choice, ..Search::plain(&query) };
     let (account, cause) = (like.account, Cause::Lead(member));
     let request = StartRequest { account, search, cause, charge, idempotency: None, origin };
-    let started = runs.start_later(request)?;
-    if let StartResult::Started(run) = &started {
-        info!("run {}: started for a lead of run {parent}", run.id);
+    match runs.start_later(request)? {
+        StartResult::Started(run) => {
+            info!("run {}: started for a lead of run {parent}", run.id);
+            Ok(run.id)
+        }
+        StartResult::Repeated(earlier) => Ok(earlier),
     }
-    Ok(started)
 }

@@ -19,7 +19,7 @@ use super::leads::links::{RunLinks, Subjects};
 use super::leads::{Lead, LeadStatus};
 use super::leads::{Leads, leads};
 use super::record::{Findings, RunRecord, read_run};
-use super::service::{Runs, StartError, StartResult};
+use super::service::Runs;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
@@ -233,11 +233,6 @@ impl Runs {
         let member = NewMember { place, lead: lead_id, class, max_searches, is_on_request: true };
         let modules = module.map(|module| module.id().to_string()).into_iter().collect();
         let choice = Choice { modules, ..rules.order.choice.clone() };
-        match start(self, parent, NextSearch { member, query, choice }, origin, *charge) {
-            Ok(StartResult::Started(run)) => Ok(run.id),
-            Ok(StartResult::Repeated(earlier)) => Ok(earlier),
-            Err(StartError::Refused(refused)) => Err(refused.of_charge(*charge)),
-            Err(error) => Err(error.into()),
-        }
+        start(self, parent, NextSearch { member, query, choice }, origin, *charge)
     }
 }

@@ -139,13 +139,13 @@ pub(in crate::runs) fn next_lookups(
     rules: &Rules<'_>,
     member: &Findings<'_>,
     known: &[Lookup],
-) -> Vec<(Lookup, Arc<Module>, Query)> {
+) -> Vec<Lookup> {
     let subjects = Subjects::of(member, rules.catalog.profiles());
     let found = leads(vec![RunLinks::of(&subjects)]);
     let planned: HashSet<Uuid> = known.iter().map(|lookup| lookup.lead_id).collect();
     let next = rules.open(&found, true, &planned).filter_map(|(lead, query, module)| {
         let module = module.filter(|_| !is_asked(lead, std::slice::from_ref(member)))?;
-        let lookup = Lookup {
+        Some(Lookup {
             lead_id: lead.lead_id,
             class: lead.class,
             module: module.id().to_string(),
@@ -154,8 +154,7 @@ pub(in crate::runs) fn next_lookups(
             result_id: lead.nearest.1.result_id,
             outcome: None,
             reason: None,
-        };
-        Some((lookup, Arc::clone(module), query))
+        })
     });
     next.take(MAX_LOOKUPS.saturating_sub(known.len())).collect()
 }

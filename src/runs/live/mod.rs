@@ -67,7 +67,6 @@ struct State {
     ring_from: u64,
     done: Option<Frame>,
     is_stored: bool,
-    ended_at: Option<Instant>,
     stopped: Option<Stopped>,
     wake_driver: Option<Waker>,
 }
@@ -168,7 +167,7 @@ impl State {
         let mut last = family_frames(&self.lookups, &self.children);
         last.push(frame("done", &DoneData { results_available: is_stored, ..DoneData::of(&self.summary) }));
         self.done = Some(last.concat().into());
-        (self.is_stored, self.ended_at) = (is_stored, Some(Instant::now()));
+        self.is_stored = is_stored;
     }
 
     fn wake_driver(&self, saves: bool) {
@@ -179,19 +178,7 @@ impl State {
 }
 
 impl LiveRun {
-    /// Creates a run that starts at this moment.
-    pub(super) fn new(
-        opening: RunSummary,
-        lease: Lease,
-        modules: Vec<String>,
-        changes: Arc<Changes>,
-    ) -> Self {
-        let (ran_for, done, lookups, results) = (Duration::ZERO, Vec::new(), Vec::new(), Vec::new());
-        let from = Resumable { lease, ran_for, summary: opening, modules, done, lookups, results };
-        Self::resume(from, changes)
-    }
-
-    /// Creates a run that was waiting or interrupted. Its stored results count as published.
+    /// Creates a run that this process is to drive. Its stored results count as published.
     pub(super) fn resume(from: Resumable, changes: Arc<Changes>) -> Self {
         let opening = RunSummary { queue_position: None, ..from.summary };
         let coverage = ModuleReport::coverage_of(&from.done);
@@ -208,7 +195,6 @@ impl LiveRun {
             ring_from: base + 1,
             done: None,
             is_stored: false,
-            ended_at: None,
             stopped: None,
             wake_driver: None,
         };
@@ -288,9 +274,9 @@ impl LiveRun {
         self.state.lock().is_stored
     }
 
-    /// Returns the time at which the run ended, if it has.
-    pub fn ended_at(&self) -> Option<Instant> {
-        self.state.lock().ended_at
+    /// Returns whether the run has ended.
+    pub fn has_ended(&self) -> bool {
+        self.state.lock().done.is_some()
     }
 
     /// Returns the reason why this process no longer drives the run, if it was stopped.
@@ -340,7 +326,7 @@ impl LiveRun {
     /// Shows readers what the last write has stored, and that the run has ended. The `done` frame is the last that they
     /// get. `is_stored` says whether this is so. A run ends only once, so a further call can only mark it as stored.
     pub(super) fn end(&self, delta: Delta, ending: Ending, is_stored: bool) {
-        if self.ended_at().is_some() {
+        if self.has_ended() {
             self.state.lock().is_stored |= is_stored;
         } else {
             self.publish(delta, Some((ending, is_stored)));

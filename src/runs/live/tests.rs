@@ -16,7 +16,8 @@ use crate::runs::event::Frame;
 fn run(modules: usize) -> LiveRun {
     let modules = (0..modules).map(|number| format!("m{number}")).collect();
     let new = NewRun { modules, ..NewRun::example() };
-    LiveRun::new(new.opening(1), InstanceId(Uuid::nil()).lease(0), new.modules, Arc::default())
+    let from = Resumable::new(new.opening(1), InstanceId(Uuid::nil()).lease(0), new.modules);
+    LiveRun::resume(from, Arc::default())
 }
 
 fn record(id: u32) -> ResultRecord {

@@ -61,9 +61,9 @@ impl Host {
         }
     }
 
-    /// Creates the host of browsers with that many pages.
-    pub(super) fn of_browsers(pages: usize, now: Instant) -> Self {
-        let most = pages.max(1);
+    /// Creates a host that is none of a site, with that many places.
+    pub(super) fn of_this_side(places: usize, now: Instant) -> Self {
+        let most = places.max(1);
         let limit = AdaptiveLimit { limit: most, ..AdaptiveLimit::new(most) };
         Self { limit, spare: 0, ..Self::new(most, now) }
     }
@@ -128,7 +128,8 @@ impl Host {
 
     /// Returns whether nothing is known about the host that later checks need.
     pub(super) fn is_forgettable(&self, now: Instant) -> bool {
-        let is_unlimited = self.limit.is_initial() || now.duration_since(self.used) >= FORGET_AFTER;
+        let is_unlimited =
+            self.spare == 0 || self.limit.is_initial() || now.duration_since(self.used) >= FORGET_AFTER;
         self.busy == 0 && self.waiting.is_empty() && self.paused_until.is_none() && is_unlimited
     }
 }

@@ -11,7 +11,8 @@
 //! - A run starts with some of the checks that are expected to hold it longest: slow ones, and those of hosts that few
 //!   checks may ask at once. The rest starts with popular and fast platforms, so that hits come early.
 //!
-//! The browsers are a host to which checks in them go as well, and where runs take turns.
+//! The browsers are a host to which checks in them go as well, and where runs take turns. Each run has such a host for its
+//! pictures, a few of which are fetched at once.
 
 mod host;
 mod state;
@@ -34,8 +35,8 @@ use crate::modules::reason::Reason;
 use crate::modules::terms::{Denial, ModuleTrial};
 use host::{AdaptiveLimit, TaskId};
 pub use host::{Feedback, GroupId};
-use state::{BROWSERS, GroupState, Part, State, Waiting};
-pub use state::{Kind, Pace, Permit, Scheduler, Task, Turn, Work};
+use state::{BROWSERS, End, GroupState, State, Waiting, pictures_of};
+pub use state::{Kind, Permit, Scheduler, Task, Turn, Work};
 
 /// The longest time for which a site's `Retry-After` is followed, so that a wrong one does not disable a module
 /// permanently.
@@ -69,6 +70,11 @@ impl Group {
     /// Adds tasks.
     pub fn add(&self, tasks: Vec<(Task, Work)>) {
         self.scheduler.add(self.id, tasks);
+    }
+
+    /// Returns the host that its pictures need besides that of their site.
+    pub fn pictures(&self) -> String {
+        pictures_of(self.id)
     }
 
     /// Removes everything that waits.
@@ -120,8 +126,8 @@ impl Scheduler {
     ) -> Group {
         let mut state = self.state.lock();
         let id = state.next_id();
-        let (checks, pictures, running) = (VecDeque::new(), VecDeque::new(), HashMap::new());
-        let group = GroupState { account, is_of_batch, skips_failing, checks, pictures, waiting: 0, running };
+        let (ready, running) = (VecDeque::new(), HashMap::new());
+        let group = GroupState { account, is_of_batch, skips_failing, ready, waiting: 0, running };
         state.groups.insert(id, group);
         Group { scheduler: Arc::clone(self), id }
     }
@@ -146,9 +152,8 @@ impl Scheduler {
         order.sort_unstable_by_key(|(place, _)| *place);
         for ((.., id), kind) in order {
             match kind {
-                Kind::Check => group.checks.push_back(id),
-                Kind::IfFree => group.checks.push_front(id),
-                Kind::Picture => group.pictures.push_back(id),
+                Kind::Check => group.ready.push_back(id),
+                Kind::Picture | Kind::IfFree => group.ready.push_front(id),
             }
             group.waiting += usize::from(kind == Kind::Check);
         }
@@ -159,19 +164,19 @@ impl Scheduler {
     fn take(self: &Arc<Self>, state: &mut State, now: Instant) -> Option<(Work, Turn)> {
         state.return_delayed(now);
         loop {
-            let (id, part) = state.next()?;
-            if let Some(turn) = self.try_to_start(state, id, part, now) {
+            let (id, end) = state.next()?;
+            if let Some(turn) = self.try_to_start(state, id, end, now) {
                 return Some((state.remove(id)?, turn));
             }
         }
     }
 
-    /// Starts a task from a part of its run, or from the queue of a host, if nothing keeps it. Otherwise, it waits for that.
+    /// Starts a task from an end of its run, or from the queue of a host, if nothing keeps it. Otherwise, it waits for that.
     fn try_to_start(
         self: &Arc<Self>,
         state: &mut State,
         id: TaskId,
-        part: Option<Part>,
+        end: Option<End>,
         now: Instant,
     ) -> Option<Turn> {
         let Waiting { task, group, has_followed, .. } = state.tasks.get(&id)?;
@@ -198,7 +203,7 @@ impl Scheduler {
         for name in &hosts {
             let Some(host) = state.hosts.get_mut(name) else { continue };
             // A check from a queue has waited for its turn.
-            let is_free = match part {
+            let is_free = match end {
                 Some(_) => host.admits_newcomer(is_of_batch),
                 None => host.has_place(is_of_batch),
             };
@@ -213,15 +218,14 @@ impl Scheduler {
             }
             return None;
         }
-        let paced = task.module.as_ref().map(|module| (Arc::clone(module.id()), task.pace));
-        if let Some((module, pace)) = &paced
-            && let Err(at) = state.reserve(module, *pace, now, now)
+        if let Some(paced) = task.module.clone()
+            && let Err(at) = state.reserve(&paced, now, now)
         {
             state.delayed.insert((at, id));
             return None;
         }
         match module.map_or(Ok(None), |module| self.health.module_access(&module)) {
-            Ok(trial) => Some(Ok(Box::new(self.grant(state, id, part, hosts, trial, now)?))),
+            Ok(trial) => Some(Ok(Box::new(self.grant(state, id, end, hosts, trial, now)?))),
             // The quarantine has begun since.
             Err(denial) => Some(Err(Box::new(denied_report(denial)))),
         }
@@ -232,7 +236,7 @@ impl Scheduler {
         self: &Arc<Self>,
         state: &mut State,
         id: TaskId,
-        part: Option<Part>,
+        end: Option<End>,
         hosts: Vec<String>,
         module_trial: Option<ModuleTrial>,
         now: Instant,
@@ -244,8 +248,7 @@ impl Scheduler {
         let group = state.groups.get_mut(group_id)?;
         let is_tried = |host: &&String| group.skips_failing && self.health.circuits.of(host).is_some();
         let trials = hosts.iter().filter(is_tried).cloned().collect();
-        let usual = if task.kind == Kind::Picture { Part::Pictures } else { Part::Front };
-        group.running.insert(id, part.unwrap_or(usual));
+        group.running.insert(id, end.unwrap_or(End::Front));
         if let Some(question) = &task.question {
             state.asking.entry(question.clone()).or_default();
         }
@@ -259,7 +262,7 @@ impl Scheduler {
             trials,
             tried: Mutex::default(),
             module_trial,
-            paced: task.module.as_ref().map(|module| (Arc::clone(module.id()), task.pace)),
+            module: task.module.clone(),
             began: now,
             feedback: Feedback::Neutral,
         })

@@ -26,14 +26,24 @@ const BATCH_WORKERS: usize = 4;
 /// The host that checks in browsers need besides that of their site. Its places are the pages that can be open at once.
 pub(super) const BROWSERS: &str = "(browsers)";
 
+/// Returns the host that the pictures of a run need besides that of their site.
+pub(super) fn pictures_of(group: GroupId) -> String {
+    format!("(pictures of {group})")
+}
+
+/// Returns whether a host is none of a site. Its number of places does not depend on what sites answer.
+fn is_own(host: &str) -> bool {
+    host.starts_with('(')
+}
+
 /// The kinds of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A check of a module.
     Check,
-    /// A picture, which may be fetched beside the checks.
+    /// A picture, which comes before the checks of its run.
     Picture,
-    /// A task that is dropped if it cannot start at once.
+    /// A task that comes before the checks of its run, and is dropped if it cannot start at once.
     IfFree,
 }
 
@@ -47,8 +57,6 @@ pub struct Task {
     pub sources: Vec<Vec<String>>,
     /// The question, if its answer may be that to another check.
     pub question: Option<Question>,
-    /// The rate of the module.
-    pub pace: Pace,
     /// The expected time until the answer.
     pub expected: Duration,
 }
@@ -56,39 +64,26 @@ pub struct Task {
 impl Task {
     /// Creates a task for hosts, which is no check of a module.
     pub fn plain(kind: Kind, sources: Vec<Vec<String>>) -> Self {
-        let (pace, expected) = (Pace::default(), Duration::ZERO);
-        Self { kind, module: None, sources, question: None, pace, expected }
+        Self { kind, module: None, sources, question: None, expected: Duration::ZERO }
     }
 
     /// Creates the task of a check of a module.
     pub fn of(module: &Arc<Module>, query: &Query) -> Self {
-        let entry = module.entry();
-        let pace = Pace { every: entry.every_ms.map(Duration::from_millis), per_day: entry.per_day };
         let mut sources = module.hosts(query);
         if module.is_premium() {
             sources.iter_mut().for_each(|hosts| hosts.push(BROWSERS.to_owned()));
         }
-        Self { pace, module: Some(Arc::clone(module)), ..Self::plain(Kind::Check, sources) }
+        Self { module: Some(Arc::clone(module)), ..Self::plain(Kind::Check, sources) }
     }
 }
 
-/// The maximum rate of a module's checks, control checks included. The default is unlimited.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Pace {
-    /// The minimum time between two checks.
-    pub every: Option<Duration>,
-    /// The maximum number of checks in 24 hours from the first.
-    pub per_day: Option<u32>,
-}
-
-/// Where the tasks of a group begin.
+/// Where in the order of its run a task begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
-    /// The checks of popular and fast modules.
+pub(super) enum End {
+    /// Before the others: pictures, and the checks of popular and fast modules.
     Front,
-    /// The checks of modules whose hosts are expected to need longest for each check.
+    /// After the others: the checks of modules whose hosts are expected to need longest for each check.
     Tail,
-    Pictures,
 }
 
 /// The decision about a task whose turn has come: the check may be made, and dropping its permit ends it; or the report of a
@@ -116,41 +111,24 @@ pub(super) struct GroupState {
     pub(super) is_of_batch: bool,
     /// Whether it does not ask hosts and modules whose circuit is open, except for trials.
     pub(super) skips_failing: bool,
-    /// The checks that may begin, those of popular and fast modules first.
-    pub(super) checks: VecDeque<TaskId>,
-    pub(super) pictures: VecDeque<TaskId>,
+    /// The tasks that may begin: pictures, and then the checks, those of popular and fast modules first.
+    pub(super) ready: VecDeque<TaskId>,
     /// The number of checks that wait, here and elsewhere.
     pub(super) waiting: usize,
-    /// The tasks that have begun, each with the part from which it came.
-    pub(super) running: HashMap<TaskId, Part>,
+    /// The tasks that have begun, each with the end at which it was taken.
+    pub(super) running: HashMap<TaskId, End>,
 }
 
 impl GroupState {
-    fn running(&self, part: Part) -> usize {
-        self.running.values().filter(|own| **own == part).count()
-    }
-
-    /// Returns how many pictures may begin now.
-    fn free_pictures(&self) -> usize {
-        self.pictures.len().min(PICTURES.saturating_sub(self.running(Part::Pictures)))
-    }
-
-    /// Returns how many tasks may begin now.
-    fn ready(&self) -> usize {
-        self.checks.len() + self.free_pictures()
-    }
-
     /// Takes the next task. `window` is the run's share of the workers: a sixteenth of it begins with the slowest checks,
     /// since the run waits for them. Then come those whose hits come soonest, and the last quarter goes to slow ones again.
-    fn next(&mut self, window: usize) -> Option<(TaskId, Part)> {
-        if self.free_pictures() > 0 {
-            return self.pictures.pop_front().map(|id| (id, Part::Pictures));
-        }
-        let (tail, all) = (self.running(Part::Tail), self.running.len());
+    fn next(&mut self, window: usize) -> Option<(TaskId, End)> {
+        let tail = self.running.values().filter(|end| **end == End::Tail).count();
+        let all = self.running.len();
         let is_tail_due = tail < window / 16 || (all >= window - window / 4 && tail < window / 4);
         match is_tail_due {
-            true => self.checks.pop_back().map(|id| (id, Part::Tail)),
-            false => self.checks.pop_front().map(|id| (id, Part::Front)),
+            true => self.ready.pop_back().map(|id| (id, End::Tail)),
+            false => self.ready.pop_front().map(|id| (id, End::Front)),
         }
     }
 }
@@ -192,7 +170,8 @@ impl State {
     pub(super) fn host(&mut self, name: &str, now: Instant) -> &mut Host {
         let (most, pages) = (self.most_of_host, self.pages);
         self.hosts.entry(name.to_owned()).or_insert_with(|| match name {
-            BROWSERS => Host::of_browsers(pages, now),
+            BROWSERS => Host::of_this_side(pages, now),
+            name if is_own(name) => Host::of_this_side(PICTURES, now),
             _ => Host::new(most, now),
         })
     }
@@ -202,11 +181,11 @@ impl State {
         self.last_id
     }
 
-    /// Puts a check that has waited for something before all others of its group.
+    /// Puts a task that has waited for something before all others of its group.
     fn put_back(&mut self, id: TaskId) {
         let group = self.tasks.get(&id).and_then(|waiting| self.groups.get_mut(&waiting.group));
         if let Some(group) = group {
-            group.checks.push_front(id);
+            group.ready.push_front(id);
         }
     }
 
@@ -230,8 +209,7 @@ impl State {
     /// Frees a host of a check.
     pub(super) fn free(&mut self, name: &str, feedback: Feedback, began: Instant, now: Instant) {
         let Some(host) = self.hosts.get_mut(name) else { return };
-        // The number of pages does not depend on what sites answer.
-        host.end(if name == BROWSERS { Feedback::Neutral } else { feedback }, began, now);
+        host.end(if is_own(name) { Feedback::Neutral } else { feedback }, began, now);
         if host.has_turn() && !self.free_hosts.iter().any(|known| known == name) {
             self.free_hosts.push_back(name.to_owned());
         }
@@ -253,7 +231,7 @@ impl State {
     /// Removes all tasks of a group, and returns them.
     pub(super) fn cancel(&mut self, group: GroupId) -> Vec<Waiting> {
         if let Some(group) = self.groups.get_mut(&group) {
-            (group.checks, group.pictures, group.waiting) = Default::default();
+            (group.ready, group.waiting) = Default::default();
         }
         let removed: Vec<_> = self.tasks.extract_if(|_, waiting| waiting.group == group).collect();
         if !removed.is_empty() {
@@ -277,14 +255,14 @@ impl State {
     }
 
     /// Takes a task of the group whose turn it is, of all or of those that would begin with it.
-    fn next_of_groups(&mut self, begins: bool) -> Option<(TaskId, Part)> {
+    fn next_of_groups(&mut self, begins: bool) -> Option<(TaskId, End)> {
         let may_begin = self.may_begin();
         let mut of_account: HashMap<Option<AccountId>, usize> = HashMap::new();
         for group in self.groups.values() {
             *of_account.entry(group.account).or_default() += group.running.len();
         }
         let may_take = |group: &GroupState| {
-            group.ready() > 0
+            !group.ready.is_empty()
                 && (!begins || group.running.is_empty() && !group.is_of_batch)
                 && may_begin[usize::from(group.is_of_batch)]
         };
@@ -309,15 +287,15 @@ impl State {
     }
 
     /// Takes the next task: the first one of each run but those of batches, then those whose turn at a host has come,
-    /// since the host is idle until then, then all others. The part is unknown for a task from the queue of a host.
-    pub(super) fn next(&mut self) -> Option<(TaskId, Option<Part>)> {
-        if let Some((id, part)) = self.next_of_groups(true) {
-            return Some((id, Some(part)));
+    /// since the host is idle until then, then all others. A task from the queue of a host has no end.
+    pub(super) fn next(&mut self) -> Option<(TaskId, Option<End>)> {
+        if let Some((id, end)) = self.next_of_groups(true) {
+            return Some((id, Some(end)));
         }
         if let Some(id) = self.next_of_hosts() {
             return Some((id, None));
         }
-        self.next_of_groups(false).map(|(id, part)| (id, Some(part)))
+        self.next_of_groups(false).map(|(id, end)| (id, Some(end)))
     }
 
     /// Reserves the next check of a module, which may begin at the returned time.
@@ -326,13 +304,12 @@ impl State {
     /// Returns that time, and reserves nothing, if it is after `until`.
     pub(super) fn reserve(
         &mut self,
-        module: &Arc<str>,
-        pace: Pace,
+        module: &Module,
         now: Instant,
         until: Instant,
     ) -> Result<Instant, Instant> {
-        let Some(every) = pace.every else { return Ok(now) };
-        let next = self.next_of_module.entry(Arc::clone(module)).or_insert(now);
+        let Some(every) = module.entry().every_ms.map(Duration::from_millis) else { return Ok(now) };
+        let next = self.next_of_module.entry(Arc::clone(module.id())).or_insert(now);
         let begin = now.max(*next);
         if begin > until {
             return Err(begin);
@@ -343,7 +320,7 @@ impl State {
 
     /// Returns about how many workers may have something to do now.
     pub(super) fn ready(&self) -> usize {
-        self.free_hosts.len() + self.groups.values().map(GroupState::ready).sum::<usize>()
+        self.free_hosts.len() + self.groups.values().map(|group| group.ready.len()).sum::<usize>()
     }
 }
 
@@ -372,8 +349,7 @@ pub struct Permit {
     pub(super) tried: Mutex<Vec<String>>,
     /// The trial of the module in quarantine that this check makes.
     pub module_trial: Option<ModuleTrial>,
-    /// The module and its rate.
-    pub(super) paced: Option<(Arc<str>, Pace)>,
+    pub(super) module: Option<Arc<Module>>,
     pub(super) began: Instant,
     pub(super) feedback: Feedback,
 }
@@ -389,7 +365,7 @@ impl Permit {
 
     /// Counts a check of the module for its daily limit. Returns `false` if it has used all its checks of the day.
     pub(super) fn is_within_day(&self) -> bool {
-        let limit = self.paced.as_ref().and_then(|(module, pace)| Some((module, pace.per_day?)));
+        let limit = self.module.as_ref().and_then(|module| Some((module.id(), module.entry().per_day?)));
         limit.is_none_or(|(module, limit)| self.scheduler.health.count_today(module, limit))
     }
 
@@ -422,9 +398,8 @@ impl HostAccess for Permit {
     }
 
     fn reserve(&self, now: Instant, until: Instant) -> Option<Instant> {
-        let paced = self.paced.as_ref().filter(|(_, pace)| pace.every.is_some());
-        let begin = match paced {
-            Some((module, pace)) => self.scheduler.state.lock().reserve(module, *pace, now, until).ok()?,
+        let begin = match &self.module {
+            Some(module) => self.scheduler.state.lock().reserve(module, now, until).ok()?,
             None => now,
         };
         self.is_within_day().then_some(begin)

@@ -210,9 +210,10 @@ fn the_limit_of_a_host_follows_its_answers_and_is_forgotten_after_ten_minutes() 
 fn the_rate_of_a_module_delays_its_checks() {
     let world = World::new(6);
     let group = world.join(None, false);
-    let pace = Pace { every: Some(Duration::from_secs(600)), per_day: None };
-    let module = Some(Module::example("paced"));
-    let paced = |task: &mut Task| (task.pace, task.module) = (pace, module.clone());
+    let mut entry = Module::example("paced").entry().clone();
+    entry.every_ms = Some(600_000);
+    let module = Arc::new(Module::new(entry));
+    let paced = |task: &mut Task| task.module = Some(Arc::clone(&module));
     let tasks = (0..3).map(|place| World::task_where(place, &[&["a"]], paced));
     world.ask(&group, tasks);
     let _first = world.next().unwrap();
@@ -295,4 +296,22 @@ fn a_task_that_may_not_wait_is_dropped_at_a_full_host() {
     world.ask(&group, [World::task_where(6, &[&["a"]], if_free)]);
     assert_eq!(world.all().0, [6, 7], "it comes before others");
     assert!(world.scheduler.state.lock().tasks.is_empty());
+}
+
+#[test]
+fn a_few_pictures_of_a_run_are_fetched_at_once_before_its_checks() {
+    let world = World::new(6);
+    let group = world.join(None, false);
+    let picture = |place: usize| {
+        let hosts = vec![format!("host{place}"), group.pictures()];
+        (place, Task::plain(Kind::Picture, vec![hosts]))
+    };
+    world.ask(&group, [World::task(10, &[&["a"]]), World::task(11, &[&["b"]])]);
+    (0..6).for_each(|place| world.ask(&group, [picture(place)]));
+    assert_eq!(world.scheduler.waiting(), 2);
+    let (places, busy) = world.all();
+    assert_eq!(places, [5, 4, 3, 2, 10, 11]);
+    assert_eq!(world.drain(busy), [1, 0]);
+    drop(group);
+    assert!(world.scheduler.state.lock().hosts.is_empty());
 }

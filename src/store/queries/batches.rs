@@ -13,8 +13,13 @@ const INSERT_ROWS: &str = "INSERT INTO batch_rows (batch, position, search, stat
 row! {
     Batch from "" {
         id, account, name, simulated, created_at, stopped_at, ended_at,
-        lacks_credits = "retry_at IS NOT NULL AND ended_at IS NULL",
-        counts = "pending, running, completed, failed, refused, skipped", began_at
+        status = "CASE WHEN stopped_at IS NOT NULL THEN 'stopped' WHEN ended_at IS NOT NULL THEN 'completed' \
+                  WHEN retry_at IS NOT NULL THEN 'waiting_for_credits' ELSE 'running' END",
+        total = "pending + running + completed + failed + refused + skipped",
+        counts = "pending, running, completed, failed, refused, skipped",
+        eta_seconds = "CASE WHEN retry_at IS NULL AND began_at <= now() AND pending + running > 0 AND completed + failed > 0 \
+                       THEN (CAST(/*pg extract(epoch FROM */ now() - began_at /*pg ) * 1000 */ AS bigint) / 1000 \
+                       * (pending + running) + completed + failed - 1) / (completed + failed) END"
     }
 }
 
@@ -173,7 +178,7 @@ impl Store {
 fn add(tx: &mut Tx, batch: &NewBatch, by: &Origin) -> Result<Started> {
     let NewBatch { id, account, name, simulated, created_at, rows, idempotency } = batch;
     if !lock_shared(tx, *account)? {
-        return Ok(Started::Refused(Refused::UnknownAccount));
+        return Ok(Started::Refused(Refusal::unknown_key()));
     }
     // A key belongs to one run or for one batch.
     if let Some(idempotency) = idempotency

@@ -89,7 +89,7 @@ impl Store {
         done.ok_or_else(|| StorageError::broken("nothing was created"))
     }
 
-    /// Returns the run of a valid idempotency key as [`Started::Repeated`], or [`Refused::Mismatch`] if the body differs.
+    /// Returns the run of a valid idempotency key as [`Started::Repeated`], or a refusal if the body differs.
     /// Returns `None` if the key is not known.
     pub fn known_request(&self, account: AccountId, idempotency: &Idempotency) -> Result<Option<Started>> {
         self.read("known_request", |tx| known_request(tx, account, idempotency))
@@ -141,7 +141,7 @@ pub(super) fn known_request(
     let known = tx.first::<(_, [u8; 32])>(REQUEST, values)?;
     Ok(known.map(|(run, body_hash)| match body_hash == idempotency.body_hash {
         true => Started::Repeated(run),
-        false => Started::Refused(Refused::Mismatch),
+        false => Started::Refused(Refusal::idempotency_mismatch()),
     }))
 }
 

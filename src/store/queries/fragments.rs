@@ -54,12 +54,12 @@ fn fragment(name: &str) -> &'static str {
         // The condition that a row of `runs` runs and does not wait: it has a driver or was interrupted. An earlier
         // version leaves the turn of a run that it takes over. An index has these rows.
         "has_begun" => "(status = 'running' AND (turn IS NULL OR owner IS NOT NULL))",
-        // The runs that a claim selects, in an order. A run that another instance is taking at the same time is skipped.
+        // The run that a claim selects: the first in an order. A run that another instance is taking at the same time is skipped.
         // A run whose account is being deleted is deleted with it.
-        "claimed_runs" => {
-            "(CAST(?5 AS uuid) IS NULL OR id = ?5) AND id NOT IN {ids ?3} \
+        "claimed_run" => {
+            "(CAST(?4 AS uuid) IS NULL OR id = ?4) AND id NOT IN {ids ?3} \
              AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = runs.account AND a.plan = ?2) \
-             ORDER BY $ LIMIT ?4 /*pg FOR NO KEY UPDATE SKIP LOCKED */"
+             ORDER BY $ LIMIT 1 /*pg FOR NO KEY UPDATE SKIP LOCKED */"
         }
         // The turn of a further run of the account `?2`. Starts of one account are sequential, because each has locked
         // the account's cycle for its charge.

@@ -67,8 +67,8 @@ pub(super) fn report_end_of_batch(tx: &mut Tx, batch: &Batch) -> Result<()> {
     let Some(ended_at) = batch.ended_at else { return Ok(()) };
     let data = json!({
         "batch_id": batch.id,
-        "status": batch.status(),
-        "total": batch.counts.total(),
+        "status": batch.status,
+        "total": batch.total,
         "counts": batch.counts,
     });
     let kind = EventType::BatchCompleted;

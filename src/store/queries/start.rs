@@ -49,10 +49,8 @@ impl Store {
 
     /// Counts the runs of the simulated or the real web that wait for their first driver, and those of an account among
     /// them.
-    pub fn queue_length(&self, simulated: bool, account: Option<AccountId>) -> Result<QueueLength> {
-        let length = self.first("queue_length", LENGTH, values![simulated, account])?;
-        let (all, of_account) = length.unwrap_or_default();
-        Ok(QueueLength { all, of_account })
+    pub fn queue_length(&self, simulated: bool, account: Option<AccountId>) -> Result<(usize, usize)> {
+        Ok(self.first("queue_length", LENGTH, values![simulated, account])?.unwrap_or_default())
     }
 }
 
@@ -60,7 +58,7 @@ impl Store {
 fn start(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<Started> {
     let Charge { credits, allowed, cycle } = *charge;
     if !lock_shared(tx, run.account)? {
-        return Ok(Started::Refused(Refused::UnknownAccount));
+        return Ok(Started::Refused(Refusal::unknown_key()));
     }
     if let Some(idempotency) = &run.idempotency
         && let Some(known) = note_request(tx, run.account, run.id, idempotency)?
@@ -79,14 +77,14 @@ fn start(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<Started> {
         },
         Cause::Row(row) => {
             if tx.execute(TAKE_TURN, values![row.batch, run.account])? == 0 {
-                return Ok(Started::Refused(Refused::RowGone));
+                return Ok(Started::Refused(Refusal::no_such("row")));
             }
             None
         }
     };
     if !tx.has(CHARGE, values![run.account, cycle.start, credits, allowed])? {
         let used = tx.first(USED, values![run.account, cycle.start])?.unwrap_or_default();
-        return Ok(Started::Refused(Refused::InsufficientCredits { used }));
+        return Ok(Started::Refused(Refusal::insufficient_credits(*charge, used)));
     }
     insert(tx, run, charge)?;
     match run.cause {
@@ -98,7 +96,7 @@ fn start(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<Started> {
         Cause::Watch(start) => begin(tx, run, start.watch, next_at)?,
         Cause::Row(RowRef { batch, position }) => {
             if tx.execute(START_ROW, values![batch, position, run.id])? == 0 {
-                return Ok(Started::Refused(Refused::RowGone));
+                return Ok(Started::Refused(Refusal::no_such("row")));
             }
         }
     }
@@ -116,7 +114,8 @@ fn start(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<Started> {
 fn refuse_member(tx: &mut Tx, run: &NewRun, member: &NewMember) -> Result<Option<Started>> {
     let root = member.place.root;
     if !tx.has(LOCK_ROOT, values![root, run.account])? {
-        return Ok(Some(Started::Refused(Refused::FamilyGone)));
+        let refusal = Refusal::new(Code::Conflict, "the first search of the family was deleted");
+        return Ok(Some(Started::Refused(refusal)));
     }
     if let Some(known) = tx.first(RUN_OF_LEAD, values![root, member.lead])?
         && (!member.is_on_request || tx.execute(FREE_LEAD, values![root, member.lead])? == 0)
@@ -125,7 +124,8 @@ fn refuse_member(tx: &mut Tx, run: &NewRun, member: &NewMember) -> Result<Option
     }
     let count = "SELECT count(*) FROM followed_leads WHERE root = ?1";
     let is_full = tx.first::<u64>(count, values![root])? >= Some(member.max_searches.into());
-    Ok(is_full.then_some(Started::Refused(Refused::FamilyFull)))
+    let message = format!("leads have started {} searches, which is the most", member.max_searches);
+    Ok(is_full.then(|| Started::Refused(Refusal::new(Code::Conflict, message))))
 }
 
 fn insert(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<()> {

@@ -5,20 +5,19 @@ use super::outbox::report_end;
 use super::results::RESULTS;
 use super::*;
 
-/// Selects interrupted runs. `?6` says whether to include those with an expired lease.
+/// Selects an interrupted run. `?5` says whether to include those with an expired lease.
 const INTERRUPTED: &str = "SELECT id FROM runs WHERE simulated = ?1 AND {has_begun} \
-     AND (owner IS NULL OR ?6 AND lease_until <= now()) AND {claimed_runs created_at, id}";
+     AND (owner IS NULL OR ?5 AND lease_until <= now()) AND {claimed_run created_at, id}";
 const WAITING: &str = "SELECT id FROM runs WHERE simulated = ?1 AND {waits} AND NOT unconfirmed \
-     AND {claimed_runs turn, created_at, id}";
-/// Takes over the selected runs. A run that an earlier version has driven counts from its creation, because that
+     AND {claimed_run turn, created_at, id}";
+/// Takes over the selected run. A run that an earlier version has driven counts from its creation, because that
 /// version stores no start.
 const TAKE: &str = "UPDATE runs SET owner = ?2, lease_until = now() + ms(?3), turn = NULL, epoch = epoch + \
      CASE WHEN {waits} THEN 0 ELSE 1 END, started_at = coalesce(started_at, CASE \
-     WHEN owner IS NULL THEN now() ELSE created_at END) WHERE id IN {ids ?1} \
-     RETURNING id, unconfirmed, epoch, started_at, now(), planned, lookups, {reports runs.id}, {row}";
+     WHEN owner IS NULL THEN now() ELSE created_at END) WHERE id = ?1 \
+     RETURNING unconfirmed, epoch, started_at, now(), planned, lookups, {reports runs.id}, {row}";
 /// A row that [`TAKE`] returns.
-type Taken =
-    ((RunId, bool), (u64, Timestamp, Timestamp), (Vec<String>, Vec<Lookup>, Vec<ModuleReport>), RunSummary);
+type Taken = (bool, (u64, Timestamp, Timestamp), (Vec<String>, Vec<Lookup>, Vec<ModuleReport>), RunSummary);
 /// Why a run was ended: its documents cannot be read, or its caller was refused.
 const UNREADABLE: &str = "the stored data of this search can no longer be read";
 pub(super) const NOT_CONFIRMED: &str = "the start of the search was not confirmed in time";
@@ -28,36 +27,30 @@ const END: &str = "UPDATE runs SET status = 'failed', error = ?2, revision = rev
      WHERE id = ?1 RETURNING completed_at";
 
 impl Store {
-    /// Takes over running runs without a driver. Interrupted runs come first, each with a lease of the next epoch,
+    /// Takes over a running run without a driver. Interrupted runs come first, each with a lease of the next epoch,
     /// then waiting ones in the order of their positions in the queue. Accounts alternate: first the oldest waiting run
     /// of each account, then the second of each. Runs that cannot be read are ended as failed.
-    pub fn take_over(&self, claim: &Claim<'_>) -> Result<Vec<Resumable>> {
+    pub fn take_over(&self, claim: &Claim<'_>) -> Result<Option<Resumable>> {
         self.write(background("take_over"), |tx| {
             let except = encode_ids(claim.except.iter().map(|run| run.0))?;
-            let values = |most| values![claim.simulated, BEING_DELETED, &except, most, claim.only];
-            let of_interrupted = [values(claim.limit), values![claim.expired]].concat();
-            let mut due: Vec<RunId> = tx.all(INTERRUPTED, of_interrupted)?;
-            if due.len() < claim.limit {
-                due.extend(tx.all::<RunId>(WAITING, values(claim.limit - due.len()))?);
-            }
-            if due.is_empty() {
-                return Ok(Vec::new());
-            }
-            let ids = encode_ids(due.iter().map(|run| run.0))?;
-            let rows = tx.rows::<Taken>(TAKE, values![ids, claim.owner.0, claim.holds])?;
-            // This is read by itself, because the documents of the run may be unreadable.
-            let named = rows.into_iter().map(|row| Ok((row.clone().read::<(RunId, bool)>()?, row)));
-            let mut rows = named.collect::<Result<Vec<_>>>()?;
-            rows.sort_by_key(|((run, _), _)| due.iter().position(|one| one == run));
-            let mut taken = Vec::new();
-            for ((run, is_unconfirmed), row) in rows {
-                if is_unconfirmed {
+            let values = values![claim.simulated, BEING_DELETED, except, claim.only];
+            let of_interrupted = [values.clone(), values![claim.expired]].concat();
+            loop {
+                let mut due = tx.first::<RunId>(INTERRUPTED, of_interrupted.clone())?;
+                if due.is_none() {
+                    due = tx.first(WAITING, values.clone())?;
+                }
+                let Some(run) = due else { return Ok(None) };
+                let rows = tx.rows::<Taken>(TAKE, values![run, claim.owner.0, claim.holds])?;
+                let Some(row) = rows.into_iter().next() else { return Ok(None) };
+                // This is read by itself, because the documents of the run may be unreadable.
+                if row.clone().read::<bool>()? {
                     log::info!("run {run}: ended, since its caller was refused");
                     end_as_failed(tx, run, NOT_CONFIRMED)?;
                     continue;
                 }
                 match resumable(tx, run, row, claim) {
-                    Ok(run) => taken.push(run),
+                    Ok(run) => return Ok(Some(run)),
                     Err(error) if error.is_unavailable() => return Err(error),
                     Err(error) => {
                         log::error!("run {run} cannot be resumed and is ended as failed: {error}");
@@ -65,7 +58,6 @@ impl Store {
                     }
                 }
             }
-            Ok(taken)
         })
     }
 }

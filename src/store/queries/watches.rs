@@ -270,7 +270,7 @@ fn no_watch() -> StorageError {
 /// must not be started. Of two transactions for one watch, the second waits here for the end of the first.
 pub(super) fn take_place(tx: &mut Tx, run: &NewRun, start: WatchStart) -> Result<Result<Timestamp, Started>> {
     let locked = tx.first::<(Watch, Timestamp)>(LOCK, values![start.watch, run.account])?;
-    let Some((watch, now)) = locked else { return Ok(Err(Started::Refused(Refused::WatchNotDue))) };
+    let Some((watch, now)) = locked else { return Ok(Err(Started::Refused(Refusal::no_such("watch")))) };
     Ok(match (start.due_at, watch.last_run) {
         // The last run may have been deleted, and the watch not closed yet.
         (None, Some(last)) if watch.is_open && tx.has(EXISTS, values![last])? => Err(Started::Repeated(last)),
@@ -278,7 +278,7 @@ pub(super) fn take_place(tx: &mut Tx, run: &NewRun, start: WatchStart) -> Result
         (Some(due_at), _) if is_next(&watch, due_at) && due_at <= now => {
             Ok(watch.every.next_after(watch.id, watch.created_at, now))
         }
-        (Some(_), _) => Err(Started::Refused(Refused::WatchNotDue)),
+        (Some(_), _) => Err(Started::Refused(Refusal::no_such("watch"))),
     })
 }
 

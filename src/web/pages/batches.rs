@@ -6,7 +6,6 @@ use std::time::Duration;
 use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use jiff::Timestamp;
 
 use crate::base::ids::BatchId;
 use crate::model::batch::{Batch, BatchRow, BatchStatus, Counts, RowRefusal, RowState, batch_name};
@@ -61,7 +60,6 @@ struct Page {
     after: u32,
     /// The last row of this page, if there are more.
     next: Option<u32>,
-    now: Timestamp,
 }
 
 #[derive(Template)]
@@ -150,7 +148,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let (batch, after) = (find(web, &visit)?, after(&visit));
     let mut rows = web.store.batch_rows(batch.id, after, SEARCHES + 1)?;
     let next = cut(&mut rows, SEARCHES).map(|last| last.position);
-    render(&Page { frame: visit.frame, batch, rows, after, next, now: web.clock.now() })
+    render(&Page { frame: visit.frame, batch, rows, after, next })
 }
 
 /// Returns the searches by state: its name, their number, and that of the searches in the states before it.

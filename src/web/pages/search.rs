@@ -13,7 +13,7 @@ use crate::model::follow::{Class, FollowOrder, MAX_DEPTH};
 use crate::model::page::ListFilter;
 use crate::model::quota::Policy;
 use crate::model::refusal::Refusal;
-use crate::model::run::{RunOptions, RunSummary, TimeBudget};
+use crate::model::run::{MAX_TIME_BUDGET_SECS, RunOptions, RunSummary};
 use crate::model::search::Search;
 use crate::modules::catalog::{Catalog, Choice, MAX_NAMES};
 use crate::modules::profile_index::{NamedAccount, ProfileIndex};
@@ -219,7 +219,11 @@ pub(super) fn search_of(form: &Form, catalog: &Catalog) -> Result<(Query, Search
         form.get("purpose").trim().chars().filter(|c| !c.is_control()).take(MAX_PURPOSE).collect();
     let options = RunOptions {
         patient: is_checked("patient"),
-        time_budget: form.get("time_budget").parse().ok().and_then(TimeBudget::from_secs),
+        time_budget: form
+            .get("time_budget")
+            .parse()
+            .ok()
+            .filter(|secs| (1..=MAX_TIME_BUDGET_SECS).contains(secs)),
         avatars: is_checked("avatars"),
         ..RunOptions::default()
     };
@@ -269,7 +273,7 @@ pub(super) fn form_of_run(web: &Web, run: RunSummary) -> Result<Form, WebError> 
     for (name, is_checked) in ["premium", "nsfw", "passive", "patient", "avatars"].iter().zip(checks) {
         form.set(name, if is_checked { "yes" } else { "" });
     }
-    form.set("time_budget", &time_budget.map_or_else(String::new, |budget| budget.secs().to_string()));
+    form.set("time_budget", &time_budget.map_or_else(String::new, |secs| secs.to_string()));
     let depth = run.follow.filter(|_| run.family.is_none()).map(|order| order.depth.to_string());
     form.set("follow", &depth.unwrap_or_default());
     form.set("modules", &choice.modules.join(", "));

@@ -36,7 +36,6 @@ use crate::modules::query::SearchType;
 use crate::report::Format;
 use crate::report::html::{Overview, facts, initial, items, titled};
 use crate::runs::record::RunRecord;
-use crate::runs::retry::retry;
 use crate::web::form::new_once;
 use crate::web::show::{ago, lasted};
 use crate::web::{Answer, Form, Frame, Visit, Web, WebError, render};
@@ -100,7 +99,7 @@ impl Live {
         let (completed, total) = run.coverage.done_of(run.progress.modules_total);
         let took = run.completed_at.unwrap_or(now).duration_since(run.created_at);
         let has_premium = visit.caller()?.plan.premium;
-        let again = retry(run, &record.modules, &web.runs.catalog()).ok();
+        let again = web.runs.retry(run, &record.modules).ok();
         let again = again.filter(|search| has_premium || !search.premium);
         let is_ended = run.status.is_terminal();
         let page = format!("{}/app/searches/{}", web.root, run.id);
