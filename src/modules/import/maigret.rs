@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::draft::{Draft, MISS_STATUSES, Many, Reason, literals, read};
+use super::parts::{
+    ADULT, MISS_STATUSES, Made, Many, Reason, accepts, address, category, content_type, headers, home,
+    json_body, literals, profile, read, tags, template,
+};
 use super::python::python_format;
 use super::report::{ListKind, shown};
 
@@ -15,7 +18,8 @@ const SHERLOCK_NAME: &str = "{}";
 /// no address contains.
 const NAME: &str = "\u{e000}";
 /// What an entry may judge by.
-const CHECK_TYPES: [&str; 3] = ["status_code", "message", "response_url"];
+const CHECK_TYPES: [&str; 3] = ["status_code", "message", BY_REDIRECT];
+const BY_REDIRECT: &str = "response_url";
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -60,53 +64,55 @@ struct Site {
 }
 
 /// Makes a catalogue entry of a site, merged with its engines.
-pub(super) fn draft(
+pub(super) fn entry(
     kind: ListKind,
-    name: &str,
     members: &Map<String, Value>,
     engines: &Value,
-) -> Result<Draft, Reason> {
+    changes: &mut Vec<Reason>,
+) -> Result<Made, Reason> {
     let site: Site = read(&merged(members, engines)?)?;
     check_convertible(&site)?;
-    if site.url.trim().is_empty() {
-        return Err("`url` is missing".into());
-    }
     let is_maigret = kind == ListKind::Maigret;
-    let fill = |text: &str| match is_maigret {
-        false => Ok(text.to_owned()),
-        true => {
-            let fields = [("username", NAME), ("urlMain", &site.url_main), ("urlSubpath", &site.url_subpath)];
-            python_format(text, &fields)
-        }
-    };
+    let placeholder = if is_maigret { NAME } else { SHERLOCK_NAME };
+    let fields = [("username", NAME), ("urlMain", &site.url_main), ("urlSubpath", &site.url_subpath)];
+    let fill = |text: &str| if is_maigret { python_format(text, &fields) } else { Ok(text.to_owned()) };
     let page = fill(site.url.trim())?;
     let page = if is_maigret { single_slashes(&page) } else { page };
-    let probe = if site.url_probe.trim().is_empty() { page.clone() } else { fill(&site.url_probe)? };
-    let mut probe = probe.split('#').next().unwrap_or_default().to_owned();
+    let asked = if site.url_probe.trim().is_empty() { page.clone() } else { fill(&site.url_probe)? };
+    let mut asked = asked.split('#').next().unwrap_or_default().to_owned();
     for (name, value) in &site.get_params {
-        let mark = if probe.contains('?') { '&' } else { '?' };
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        probe.push_str(&format!("{mark}{name}={value}"));
+        let mark = if asked.contains('?') { '&' } else { '?' };
+        asked.push_str(&format!("{mark}{name}={}", text_of(value)));
     }
-    let placeholder = if is_maigret { NAME } else { SHERLOCK_NAME };
-    let mut draft = Draft::new(kind, name, &probe, placeholder, &site.unused)?;
-    draft.headers(&site.headers)?;
-    draft.method(&site.request_method);
-    match is_maigret {
-        _ if site.request_payload.is_empty() => {}
-        false => draft.body(&site.request_payload.clone().into(), false)?,
-        true => maigret_body(&mut draft, &site)?,
+    let url = address(&asked, placeholder)?;
+    let headers = headers(&site.headers, placeholder, changes)?;
+    let method = site.request_method.to_ascii_uppercase();
+    let is_followed = !site.check_type.0.iter().any(|name| name == BY_REDIRECT);
+    let mut probe = json!({"url": url, "headers": headers, "follow": is_followed});
+    if !method.is_empty() {
+        probe["method"] = method.as_str().into();
     }
-    judge(&mut draft, &site)?;
-    draft.profile(&page);
-    draft.home_page(&site.url_main);
-    draft.accepts(&site.regex_check);
-    draft.tags(&[site.tags.0.as_slice(), &site.engine.0].concat(), site.is_nsfw);
-    if let Some(rank) = site.alexa_rank.as_u64().filter(|rank| (1..=u32::MAX.into()).contains(rank)) {
-        draft.entry["rank"] = rank.into();
+    // Maigret sends a body with POST only.
+    if !site.request_payload.is_empty() && (!is_maigret || method == "POST") {
+        let (field, body) = body(&site.request_payload, is_maigret, &content_type(&headers))?;
+        probe[field] = body;
     }
-    draft.known(site.username_claimed);
-    Ok(draft)
+    let [barrier, hit, miss] = rules(&site)?;
+    let adult = site.is_nsfw.then(|| ADULT.to_owned());
+    let words = [site.tags.0, site.engine.0].concat();
+    let entry = json!({
+        "profile": profile(&page, placeholder, changes), "home": home(&site.url_main),
+        "accepts": accepts(&site.regex_check, changes), "tags": tags(kind, &words),
+        "category": category(&[words, Vec::from_iter(adult)].concat()),
+        "rank": site.alexa_rank.as_u64().filter(|rank| (1..=u32::MAX.into()).contains(rank)),
+        "probes": [probe], "barrier": barrier, "hit": hit, "miss": miss,
+    });
+    Ok(Made { entry, known: site.username_claimed.0, unused: site.unused })
+}
+
+/// Returns the text of a value, or else its JSON.
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Returns the site merged with its engines. The lists of an engine are appended to those of the site, and
@@ -135,6 +141,7 @@ fn merged(site: &Map<String, Value>, engines: &Value) -> Result<Map<String, Valu
 /// Refuses entries that cannot be reproduced with one request.
 fn check_convertible(site: &Site) -> Result<(), Reason> {
     Err(match (site.kind.as_str(), site.protocol.as_str()) {
+        _ if site.url.trim().is_empty() => "`url` is missing".to_owned(),
         (kind, _) if !["", "username"].contains(&kind) => {
             format!("it accepts a `{}`, not a username", shown(kind))
         }
@@ -162,23 +169,30 @@ fn single_slashes(url: &str) -> String {
     out
 }
 
-/// Sets the body. Maigret sends one with POST only, and fills in only texts at the top level.
-fn maigret_body(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
-    if draft.probe()["method"] != "POST" {
-        return Ok(());
+/// Returns a body, with its field of the probe. Maigret fills in only texts at the top level.
+fn body(
+    payload: &Map<String, Value>,
+    is_maigret: bool,
+    content_type: &str,
+) -> Result<(&'static str, Value), Reason> {
+    if !is_maigret {
+        return Ok(("json", json_body(&payload.clone().into(), SHERLOCK_NAME)?));
     }
-    let mut filled = site.request_payload.clone();
+    let mut filled = payload.clone();
     for value in filled.values_mut() {
         if let Value::String(text) = value {
             *text = python_format(text, &[("username", NAME)])?;
         }
     }
-    let is_form = draft.content_type().as_deref() == Some("application/x-www-form-urlencoded");
-    draft.body(&filled.into(), is_form)
+    if content_type != "application/x-www-form-urlencoded" {
+        return Ok(("json", json_body(&filled.into(), NAME)?));
+    }
+    let fields = filled.iter().map(|(name, value)| (name.clone(), template(&text_of(value), NAME).into()));
+    Ok(("form", Value::Object(fields.collect())))
 }
 
-/// Adds the rules for a hit and a miss, and the barriers.
-fn judge(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
+/// Returns the barriers, and the rules for a hit and a miss.
+fn rules(site: &Site) -> Result<[Vec<Value>; 3], Reason> {
     let types = &site.check_type.0;
     if let Some(other) = types.iter().find(|name| !CHECK_TYPES.contains(&name.as_str())) {
         return Err(format!("unknown type `{}`; {} are supported", shown(other), CHECK_TYPES.join(", ")));
@@ -222,24 +236,22 @@ fn judge(draft: &mut Draft, site: &Site) -> Result<(), Reason> {
     let [presence, absence, barriers] = [&presence, &absence, &barriers].map(|texts| literals(texts));
     let forbidden = (by_message && site.ignore403).then(|| Value::from(403));
     answered.extend(forbidden.clone());
-    draft.add("hit", json!({"status": answered, "any_word": presence, "no_word": absence}));
+    let hit = json!({"status": answered, "any_word": presence, "no_word": absence});
+    let mut misses = Vec::new();
     if !absence.is_empty() {
         // The text counts only with a success status or a status of a missing page, since a block may quote it.
         let said = std::iter::once("2xx".into()).chain(MISS_STATUSES.map(Value::from)).chain(forbidden);
-        draft.add("miss", json!({"status": said.collect::<Vec<_>>(), "any_word": absence}));
+        misses.push(json!({"status": said.collect::<Vec<_>>(), "any_word": absence}));
     }
     if by_message && !presence.is_empty() {
         // The page of an account may have any status, so the page of a missing account must not contain a presence text.
-        draft.add("miss", json!({"status": [404, 410], "no_word": presence}));
+        misses.push(json!({"status": [404, 410], "no_word": presence}));
     }
     let redirect = by_redirect.then(|| Value::from("3xx"));
     let status: Vec<Value> = redirect.into_iter().chain(gone.into_iter().map(Value::from)).collect();
     if !status.is_empty() {
-        draft.add("miss", json!({ "status": status }));
+        misses.push(json!({ "status": status }));
     }
-    if !barriers.is_empty() {
-        draft.add("barrier", json!({ "any_word": barriers }));
-    }
-    draft.probe()["follow"] = (!by_redirect).into();
-    Ok(())
+    let barriers = (!barriers.is_empty()).then(|| json!({ "any_word": barriers }));
+    Ok([Vec::from_iter(barriers), vec![hit], misses])
 }

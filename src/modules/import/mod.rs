@@ -7,12 +7,12 @@
 //! |---|---|
 //! | `whatsmyname` | the entries of WhatsMyName |
 //! | `maigret` | the entries of Sherlock and Maigret |
-//! | `draft` | the catalogue entry that is made, and what the lists have in common |
+//! | `parts` | the parts of entries that the lists have in common |
 //! | `python` | Python's regexes and format strings |
 //! | [`report`] | the report of what was imported |
 
-mod draft;
 mod maigret;
+mod parts;
 mod python;
 pub mod report;
 mod whatsmyname;
@@ -21,11 +21,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
+use super::definition::Entry;
 use super::module::Module;
-pub(crate) use draft::slug;
-use draft::{Draft, Reason};
+use super::query::{Query, SearchType};
+pub(crate) use parts::slug;
+use parts::{ADULT, Made, Reason};
 pub use report::ListKind;
-use report::{ListReport, NoteKind};
+use report::{ListReport, NoteKind, shown};
 
 /// The maximum number of entries in one list.
 const MAX_ENTRIES: usize = 20_000;
@@ -82,10 +84,16 @@ pub fn take_over(file: &str, text: &str) -> Result<Imported, String> {
     for (name, site) in sites {
         let is_enabled = site["valid"] != false && site["disabled"] != true;
         list.report.off += usize::from(!is_enabled);
-        match module(kind, &name, site, is_enabled, &root["engines"], &mut ids) {
-            Ok((module, draft)) => {
-                draft.changes.iter().for_each(|change| list.report.note(&name, NoteKind::Changed, change));
-                draft.unused.into_iter().for_each(|member| *unused.entry(member).or_default() += 1);
+        let mut changes = Vec::new();
+        let made = made(kind, &name, site, &root["engines"], &mut changes).and_then(|mut made| {
+            made.entry["id"] = ids.give(kind, &name, &made.entry["probes"][0]["url"]).into();
+            made.entry["enabled"] = is_enabled.into();
+            Ok((module(&made.entry, made.known, &mut changes)?, made.unused))
+        });
+        match made {
+            Ok((module, members)) => {
+                changes.iter().for_each(|change| list.report.note(&name, NoteKind::Changed, change));
+                members.into_iter().for_each(|(member, _)| *unused.entry(member).or_default() += 1);
                 list.report.taken_over += 1;
                 list.modules.push(module);
             }
@@ -95,35 +103,52 @@ pub fn take_over(file: &str, text: &str) -> Result<Imported, String> {
             }
         }
     }
-    for (member, count) in
-        unused.into_iter().filter(|(member, _)| !["valid", "disabled"].contains(&&**member))
-    {
+    let is_read = |member: &String| matches!(member.as_str(), "valid" | "disabled");
+    for (member, count) in unused.into_iter().filter(|(member, _)| !is_read(member)) {
         let reason = format!("`{member}` is not used ({count} entries)");
         list.report.note("", NoteKind::Changed, &reason);
     }
     Ok(list)
 }
 
-fn module(
+/// Makes a catalogue entry without an id. `changes` gets the parts that the entry loses.
+fn made(
     kind: ListKind,
     name: &str,
     site: &Value,
-    is_enabled: bool,
     engines: &Value,
-    ids: &mut Ids,
-) -> Result<(Module, Draft), Reason> {
+    changes: &mut Vec<Reason>,
+) -> Result<Made, Reason> {
     let members = site.as_object().ok_or("the entry is not an object")?;
-    let mut draft = match kind {
-        ListKind::WhatsMyName => whatsmyname::draft(members),
-        ListKind::Sherlock | ListKind::Maigret => maigret::draft(kind, name, members, engines),
+    let mut made = match kind {
+        ListKind::WhatsMyName => whatsmyname::entry(members, changes),
+        ListKind::Sherlock | ListKind::Maigret => maigret::entry(kind, members, engines, changes),
     }?;
-    let entry = &mut draft.entry;
-    let url = entry["probes"][0]["url"].as_str().unwrap_or_default().replace("{query}", "");
-    let tag = kind.tag();
-    let prefix = if kind == ListKind::WhatsMyName { "wmn" } else { &tag };
-    let id = ids.give(prefix, name, url.split('/').nth(2).unwrap_or_default());
-    (entry["id"], entry["enabled"]) = (id.into(), is_enabled.into());
-    Ok((draft.module()?, draft))
+    let entry = &mut made.entry;
+    let platform = shown(name.trim()).chars().take(80).collect::<String>();
+    (entry["platform"], entry["type"]) = (platform.trim().into(), "username".into());
+    entry["nsfw"] = (entry["category"] == ADULT).into();
+    // A name in another script shows that the site accepts such names.
+    let is_other = |query: Query| !query.has_only_ascii();
+    if made.known.iter().any(|name| Query::parse(SearchType::Username, name).is_ok_and(is_other)) {
+        entry["scripts"] = "any".into();
+    }
+    if let Some(fields) = entry.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    Ok(made)
+}
+
+/// Makes the module of an entry, with the known names that it accepts.
+fn module(entry: &Value, known: Vec<String>, changes: &mut Vec<Reason>) -> Result<Module, Reason> {
+    let module = Entry::read(entry).and_then(Module::compile);
+    let module = module.map_err(|mistakes| mistakes.into_iter().next().unwrap_or_default())?;
+    let (known, refused): (Vec<_>, Vec<_>) = known.into_iter().partition(|name| {
+        Query::parse(SearchType::Username, name).is_ok_and(|query| module.why_refused(&query).is_none())
+    });
+    let invalid = |name: &String| format!("its known name `{}` is not valid here", shown(name));
+    changes.extend(refused.iter().map(invalid));
+    Ok(Module::new(Entry { known, ..module.entry().clone() }))
 }
 
 /// The ids that were given, each with the last number that was appended to it.
@@ -133,7 +158,10 @@ struct Ids(HashMap<String, usize>);
 impl Ids {
     /// Returns a unique id such as `PREFIX.NAME`. If a name is repeated, the second entry gets `-2`, and so on, in
     /// the order of the list. If the name has no ASCII letter or digit, the name of the host is used.
-    fn give(&mut self, prefix: &str, name: &str, host: &str) -> String {
+    fn give(&mut self, kind: ListKind, name: &str, url: &Value) -> String {
+        let prefix = if kind == ListKind::WhatsMyName { "wmn".to_owned() } else { kind.tag() };
+        let url = url.as_str().unwrap_or_default().replace("{query}", "");
+        let host = url.split('/').nth(2).unwrap_or_default();
         let name = [slug(name), slug(host)].into_iter().find(|slug| !slug.is_empty());
         let plain = format!("{prefix}.{}", name.as_deref().unwrap_or("site"));
         let mut id = plain.clone();
@@ -155,15 +183,15 @@ mod tests {
     fn ids_are_unique_and_made_of_the_name() {
         let mut ids = Ids::default();
         for (name, host, want) in [
-            ("Last.fm [FR]", "", "a.last-fm-fr"),
-            ("Café", "", "a.cafe"),
-            ("cafe", "", "a.cafe-2"),
-            ("cafe 2", "", "a.cafe-2-2"),
-            ("cafe", "", "a.cafe-3"),
-            ("Ночь", "x.example", "a.x-example"),
-            ("!", "", "a.site"),
+            ("Last.fm [FR]", "", "wmn.last-fm-fr"),
+            ("Café", "", "wmn.cafe"),
+            ("cafe", "", "wmn.cafe-2"),
+            ("cafe 2", "", "wmn.cafe-2-2"),
+            ("cafe", "", "wmn.cafe-3"),
+            ("Ночь", "https://{query}.x.example/", "wmn.x-example"),
+            ("!", "", "wmn.site"),
         ] {
-            assert_eq!(ids.give("a", name, host), want);
+            assert_eq!(ids.give(ListKind::WhatsMyName, name, &host.into()), want);
         }
         assert!(slug(&"é".repeat(100)).len() <= 48);
     }
