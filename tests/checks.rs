@@ -12,9 +12,7 @@ use sightline::modules::judge::judge;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::module::Module;
 use sightline::modules::outcome::{Evidence, Finding, Outcome, Report};
-use sightline::modules::probe::{
-    CookieJar, MAX_BODY_BYTES, Mark, Phase, ProbeError, Prober, Request, Response,
-};
+use sightline::modules::probe::{CookieJar, MAX_BODY_BYTES, Mark, ProbeError, Prober, Request, Response};
 use sightline::modules::query::{Query, SearchType};
 use sightline::modules::reason::Reason;
 use sightline::modules::terms::{Access, Denial, HostAccess, Terms};

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use sightline::modules::definition::{Method, Via};
 use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response, Trace};
+use sightline::modules::reason::Reason;
 use sightline::net::{HttpProber, NetConfig};
 
 use crate::support::server::PATIENCE;
@@ -69,5 +70,5 @@ fn within(prober: &HttpProber, request: &Request, limit: Duration) -> Result<Res
 #[test]
 fn a_browser_request_needs_a_browser() {
     let request = Request { via: Via::Browser, ..get("http://127.0.0.1/") };
-    assert!(matches!(send(&lab(), &request), Err(ProbeError::Unavailable(_))));
+    assert!(matches!(send(&lab(), &request), Err(ProbeError { reason: Reason::Unavailable, .. })));
 }

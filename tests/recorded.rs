@@ -26,6 +26,7 @@ use sightline::modules::module::Module;
 use sightline::modules::outcome::Report;
 use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
 use sightline::modules::query::Query;
+use sightline::modules::reason::Reason;
 use sightline::net::HttpProber;
 
 use crate::net::tls::{tls_talking, trusting};
@@ -152,7 +153,7 @@ impl Prober for Replay {
         deadline: Instant,
     ) -> Result<Response, ProbeError> {
         let Some(number) = self.find(request) else {
-            return Err(ProbeError::Protocol(format!("{} was not recorded", request.url)));
+            return Err(Reason::Protocol.because(format!("{} was not recorded", request.url)));
         };
         let exchange = &self.exchanges[number];
         let url = match request.via {

@@ -8,14 +8,14 @@ use log::debug;
 
 use super::answer::Answer;
 use super::barrier;
-use super::checker::Checker;
+use super::checker::{Checker, feed_key};
 use super::definition::Via;
 use super::extract::Answers;
 use super::judge::{Verdict, barrier_of, judge_answers};
 use super::module::Module;
 use super::outcome::{Outcome, Pause, Report};
 use super::pattern::Searches;
-use super::probe::{Answered, Contact, CookieJar, Phase, ProbeError, Prober, Request, Response, Trace};
+use super::probe::{Answered, Contact, CookieJar, ProbeError, Prober, Request, Response, Trace};
 use super::query::Query;
 use super::reason::Reason;
 use super::template::{FillError, Saved, Values};
@@ -168,20 +168,7 @@ impl<'c> ActiveCheck<'c> {
         };
         let stop = asked.err();
         let verdict = self.verdict(&answers, stop.as_ref());
-        if !verdict.outcome.is_conclusive() {
-            self.forget_useless_feed(&answers, stop.as_ref());
-        }
         Source { number, answers, stop, verdict }
-    }
-
-    /// Forgets the feed that was read last if it led no further: it may be an error page with the status 200.
-    fn forget_useless_feed(&self, answers: &[Option<Arc<Response>>], stop: Option<&Stop>) {
-        let is_of_feed = matches!(stop, None | Some(Stop::Barrier(_) | Stop::Unfilled(_)));
-        let last = answers.iter().rposition(Option::is_some).filter(|_| is_of_feed);
-        let feed = last.filter(|probe| self.module.entry().probes[*probe].feed.is_some());
-        if let Some(request) = feed.and_then(|probe| self.prepare(probe).ok()) {
-            self.checker.feeds.forget(&request);
-        }
     }
 
     /// Returns the reason for which a host of one of these probes must not be contacted now, if there is one.
@@ -198,8 +185,11 @@ impl<'c> ActiveCheck<'c> {
     fn fetch(&mut self, probe: usize) -> Result<(Arc<Response>, bool), Stop> {
         let request = self.prepare(probe).map_err(Stop::Unfilled)?;
         let keep = self.module.entry().probes[probe].keep();
-        let is_at_hand = keep.is_some() && self.checker.feeds.has(&request);
-        let access = if is_at_hand { Access::Granted } else { self.access(probe, &request) };
+        let feed = keep.map(|keep| (feed_key(&request), keep));
+        if let Some(at_hand) = feed.as_ref().and_then(|(key, _)| self.checker.feeds.get(key)) {
+            return at_hand.map(|list| (list, false)).map_err(Stop::Unanswered);
+        }
+        let access = self.access(probe, &request);
         let host = self.module.host(probe).fixed();
         let (began, mut sent, prober) = (Instant::now(), 0, &*self.checker.prober);
         let evidence = &mut self.report.evidence;
@@ -210,10 +200,10 @@ impl<'c> ActiveCheck<'c> {
             }
             Access::Granted | Access::Trial(_) => self.terms.answer_by,
         };
-        let answer = match keep {
+        let answer = match feed {
             None => send(prober, &request, &mut self.jar, deadline, &mut sent).map(Arc::new),
             // It is fetched without the cookies of this check, because all checks share it.
-            Some(keep) => self.checker.feeds.get(&request, keep, deadline, || {
+            Some((key, keep)) => self.checker.feed(&key, keep, deadline, || {
                 send(prober, &request, &mut CookieJar::default(), deadline, &mut sent)
             }),
         };
@@ -225,7 +215,7 @@ impl<'c> ActiveCheck<'c> {
             evidence.bytes_read += answer.as_ref().map_or(0, |response| response.body.len());
         }
         answer.map(|response| (response, sent > 0)).map_err(|error| {
-            if error == ProbeError::ForbiddenAddress {
+            if error == ProbeError::forbidden() {
                 // Callers get the error of a name that does not resolve.
                 debug!("{}: not asked, its host has no public address", self.module.id());
             }
@@ -315,13 +305,15 @@ impl<'c> ActiveCheck<'c> {
                 // The time for the answers may end before the deadline of the check.
                 let Terms { answer_by, deadline, .. } = self.terms;
                 let is_early = answer_by < deadline && answer_by <= Instant::now();
-                match error.of_last_hop() {
-                    ProbeError::Timeout(_) if is_early => failed(Outcome::Timeout, Reason::LearntDeadline),
-                    ProbeError::Timeout(_) => failed(Outcome::Timeout, error.reason()),
-                    ProbeError::Unavailable(_) | ProbeError::Local(..) => {
-                        failed(Outcome::Skipped, error.reason())
+                match error.reason {
+                    reason if reason.is_timeout() && is_early => {
+                        failed(Outcome::Timeout, Reason::LearntDeadline)
                     }
-                    _ => failed(Outcome::Error, error.reason()),
+                    reason if reason.is_timeout() => failed(Outcome::Timeout, reason),
+                    reason if reason == Reason::Unavailable || reason.is_local_fault() => {
+                        failed(Outcome::Skipped, reason)
+                    }
+                    reason => failed(Outcome::Error, reason),
                 }
             }
             Some(Stop::Unfilled(FillError::NoKey)) => failed(Outcome::Skipped, Reason::NeedsKey),
@@ -374,7 +366,7 @@ fn send(
     sent: &mut u32,
 ) -> Result<Response, ProbeError> {
     if Instant::now() >= deadline {
-        return Err(ProbeError::Timeout(Phase::Connect));
+        return Err(ProbeError::late(Reason::TimeoutConnect));
     }
     *sent += 1;
     let answer = prober.send(request, jar, deadline);
@@ -407,12 +399,16 @@ fn contact(
         // The browser or its session may be the cause.
         Some(_) if request.via == Via::Browser => return None,
         // The certificate of a host may not be valid for each name below it.
-        Some(ProbeError::Tls(_)) if request.url.host_str() != Some(host) => return None,
+        Some(ProbeError { reason: Reason::Tls, is_after_redirect: false, .. })
+            if request.url.host_str() != Some(host) =>
+        {
+            return None;
+        }
         Some(error) => match error.answered() {
             // A host that has used up the time itself gets no more.
             Some(Answered::TooLate) if time < FAIR_TIME && !has_answer(contacts, Some(host)) => return None,
             Some(answer) => answer,
-            None if matches!(error, ProbeError::Dns(_)) && took >= FAIR_TIME => Answered::NoConnection,
+            None if error.reason == Reason::Dns && took >= FAIR_TIME => Answered::NoConnection,
             None => return None,
         },
     };

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use log::warn;
 use parking_lot::{Condvar, Mutex};
 
+use super::answer::Answer;
 use super::control::Controls;
 use super::keys::OperatorKeys;
-use super::probe::{Phase, ProbeError, Prober, Request, Response};
+use super::probe::{ProbeError, Prober, Request, Response};
 use super::reason::Reason;
 use super::terms::FAIR_TRY;
 use crate::base::cache::{Bounds, Cache, Computed};
@@ -61,7 +62,7 @@ pub struct Checker {
     pub(crate) keys: OperatorKeys,
     pub(crate) user_agent: String,
     pub(super) controls: Controls,
-    pub(crate) feeds: Feeds,
+    pub(super) feeds: Cache<FeedKey, Fetched>,
     pub(super) permits: Permits,
     /// The faults of this machine that were logged lately.
     logged: Cache<Reason, ()>,
@@ -83,7 +84,7 @@ impl Checker {
             keys,
             user_agent: user_agent.into(),
             controls: Controls::new(control_ttl),
-            feeds: Feeds::new(),
+            feeds: Cache::new(FEED_BOUNDS),
             permits: Permits::new(DEFAULT_ANSWER_MEMORY),
             logged: Cache::new(Bounds { entries: 8, weight: 0 }),
         }
@@ -97,7 +98,10 @@ impl Checker {
 
     /// Logs the error of a request if it is a fault of this machine, which prevents checks. Most errors are not.
     pub(super) fn note_local_fault(&self, error: &ProbeError) {
-        let ProbeError::Local(reason, why) = error else { return };
+        let ProbeError { reason, why, .. } = error;
+        if !reason.is_local_fault() {
+            return;
+        }
         self.logged.get_or_compute(reason, Instant::now(), || {
             warn!("this machine cannot make all checks ({why}): their modules end as skipped, {reason}");
             Computed { value: (), ttl: LOGGED_AGAIN, weight: 0 }
@@ -119,7 +123,7 @@ impl Checker {
     pub fn evict_expired(&self) {
         let now = Instant::now();
         self.controls.cache.sweep(now);
-        self.feeds.0.sweep(now);
+        self.feeds.sweep(now);
         self.prober.evict_expired(now);
     }
 }
@@ -127,71 +131,53 @@ impl Checker {
 /// The most bytes of a feed's body that are read, after decompression.
 pub const MAX_FEED_BYTES: usize = 8 * 1024 * 1024;
 /// The bounds of the feeds in memory: their number, and the bytes of their bodies.
-const BOUNDS: Bounds = Bounds { entries: 64, weight: 32 * 1024 * 1024 };
+const FEED_BOUNDS: Bounds = Bounds { entries: 64, weight: 32 * 1024 * 1024 };
 /// The time for which a failed fetch, or an answer that is no list, is kept, so that not every check asks again.
 const RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// A feed, or the error of its fetch.
 pub(crate) type Fetched = Result<Arc<Response>, ProbeError>;
 
-/// All feeds of the process, by the addresses and headers of their requests. These may contain an operator's key and are
-/// never shown.
-pub(crate) struct Feeds(pub(super) Cache<Key, (Instant, Fetched)>);
+/// What a feed is cached by: the address and the headers of its request. These may contain an operator's key and are never
+/// shown.
+pub(super) type FeedKey = (String, Vec<(String, String)>);
 
-type Key = (String, Vec<(String, String)>);
-
-fn key(request: &Request) -> Key {
+/// Returns the key of the feed that this request asks for.
+pub(super) fn feed_key(request: &Request) -> FeedKey {
     (request.url.as_str().to_owned(), request.headers.clone())
 }
 
-impl Feeds {
-    pub(crate) fn new() -> Self {
-        Self(Cache::new(BOUNDS))
-    }
-
-    /// Forgets a feed that turned out to be none, unless it was fetched just now.
-    pub(crate) fn forget(&self, request: &Request) {
-        self.0.remove_if(&key(request), |(fetched_at, _)| fetched_at.elapsed() >= RETRY_AFTER);
-    }
-
-    /// Returns whether the feed is in memory, so that a check needs no request for it.
-    pub(crate) fn has(&self, request: &Request) -> bool {
-        self.0.get(&key(request)).is_some()
-    }
-
-    /// Returns the feed: the one in memory, the one that another check is fetching, or the result of `fetch`, which is
-    /// kept for `ttl` if it is a whole list. Waits until `deadline` at most.
-    pub(crate) fn get(
+impl Checker {
+    /// Returns a feed: the one in memory, the one that another check is fetching, or the result of `fetch`, which is kept
+    /// for `ttl` if it is a whole list. Waits until `deadline` at most.
+    pub(super) fn feed(
         &self,
-        request: &Request,
+        key: &FeedKey,
         ttl: Duration,
         deadline: Instant,
         fetch: impl FnOnce() -> Result<Response, ProbeError>,
     ) -> Fetched {
-        let fetched = self.0.get_or_compute(&key(request), deadline, || {
+        let fetched = self.feeds.get_or_compute(key, deadline, || {
             let began = Instant::now();
-            let feed = fetch().map(Arc::new);
-            let ttl = match &feed {
-                Ok(feed) if is_of_request(feed) => Duration::ZERO,
-                Ok(feed) if is_whole(feed) => ttl,
+            let value = fetch().map(Arc::new);
+            let ttl = match &value {
+                Ok(feed) if is_whole_list(feed) => ttl,
                 // These may be different for another check.
-                Err(ProbeError::Timeout(_)) if began.elapsed() < FAIR_TRY => Duration::ZERO,
-                Err(ProbeError::Local(..)) => Duration::ZERO,
+                Err(error) if error.reason.is_timeout() && began.elapsed() < FAIR_TRY => Duration::ZERO,
+                Err(error) if error.reason.is_local_fault() => Duration::ZERO,
                 Ok(_) | Err(_) => ttl.min(RETRY_AFTER),
             };
-            let weight = feed.as_ref().map_or(0, |feed| feed.body.len());
-            Computed { value: (began, feed), ttl, weight }
+            let weight = value.as_ref().map_or(0, |feed| feed.body.len());
+            Computed { value, ttl, weight }
         });
-        fetched.map_or(Err(ProbeError::Timeout(Phase::FirstByte)), |(_, feed)| feed)
+        fetched.unwrap_or_else(|| Err(ProbeError::late(Reason::TimeoutFirstByte)))
     }
 }
 
-/// Returns whether an answer is to this request alone (RFC 9110, section 12.5.5).
-fn is_of_request(feed: &Response) -> bool {
-    feed.header("vary").is_some_and(|value| value.trim() == "*")
-}
-
 /// Returns whether an answer is a list for all checks, and not an error page or a part of the list.
-fn is_whole(feed: &Response) -> bool {
-    (200..300).contains(&feed.status) && !feed.truncated && !feed.body.trim_ascii().is_empty()
+fn is_whole_list(feed: &Response) -> bool {
+    (200..300).contains(&feed.status)
+        && !feed.truncated
+        && !feed.body.trim_ascii().is_empty()
+        && !Answer::new(feed).is_page()
 }

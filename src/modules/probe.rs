@@ -1,6 +1,6 @@
 //! Requests, responses, and the [`Prober`] trait, whose implementations send requests.
 
-use std::fmt;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -128,136 +128,66 @@ pub enum Answered {
     NoConnection,
 }
 
-/// A phase of a request, in which it can time out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// The host's name is resolved.
-    Resolve,
-    /// The TCP connection and TLS are set up.
-    Connect,
-    /// The head of the answer is awaited.
-    FirstByte,
-    /// The body of the answer is read.
-    Body,
+/// The error of a request without a usable answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{reason}: {why}", if *.is_after_redirect { "after a redirect: " } else { "" })]
+pub struct ProbeError {
+    /// The reason of a check that ends with this error.
+    pub reason: Reason,
+    /// What happened, for logs.
+    pub why: Cow<'static, str>,
+    /// Whether the host answered with a redirect, and the request that followed it failed.
+    pub is_after_redirect: bool,
 }
 
-/// The error of a request without a usable answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProbeError {
-    /// The deadline passed in this phase.
-    Timeout(Phase),
-    /// The host's name does not resolve.
-    Dns(String),
-    /// The address is private, loopback, link-local, multicast or otherwise forbidden. Callers get the
-    /// reason of a name that does not resolve; the log has the cause.
-    ForbiddenAddress,
-    /// The connection failed, or broke before the answer's head. One retry makes sense.
-    Connect(String),
-    /// The TLS handshake failed.
-    Tls(String),
-    /// There were more redirects than allowed, or one to something that is not a web address.
-    Redirect(String),
-    /// The response is not HTTP, or its head is too large.
-    Protocol(String),
-    /// The body ended too early or could not be decompressed.
-    Body(String),
-    /// No prober is configured for this request, as for a browser module without a browser.
-    Unavailable(String),
-    /// The configured browser failed: there was no session, or the browser, its
-    /// driver or its page crashed. One retry makes sense.
-    Browser(String),
-    /// This machine failed, which says nothing about the site: a [local fault](Reason::is_local_fault).
-    Local(Reason, String),
-    /// The host answered with a redirect, and the request that followed it failed with this error.
-    AfterRedirect(Box<Self>),
+impl Reason {
+    /// Returns the error with this reason. `why` says what happened.
+    pub fn because(self, why: impl Into<Cow<'static, str>>) -> ProbeError {
+        ProbeError { reason: self, why: why.into(), is_after_redirect: false }
+    }
 }
 
 impl ProbeError {
-    /// Returns the reason of a check that ends with this error.
-    pub fn reason(&self) -> Reason {
-        match self {
-            Self::Timeout(Phase::Resolve) => Reason::TimeoutResolve,
-            Self::Timeout(Phase::Connect) => Reason::TimeoutConnect,
-            Self::Timeout(Phase::FirstByte) => Reason::TimeoutFirstByte,
-            Self::Timeout(Phase::Body) => Reason::TimeoutBody,
-            // Both have the same reason, so that callers do not learn which names resolve to private addresses.
-            Self::Dns(_) | Self::ForbiddenAddress => Reason::Dns,
-            Self::Connect(_) => Reason::Connect,
-            Self::Tls(_) => Reason::Tls,
-            Self::Redirect(_) => Reason::Redirect,
-            Self::Protocol(_) => Reason::Protocol,
-            Self::Body(_) => Reason::Body,
-            Self::Unavailable(_) => Reason::Unavailable,
-            Self::Browser(_) => Reason::Browser,
-            Self::Local(fault, _) => *fault,
-            Self::AfterRedirect(error) => error.reason(),
-        }
+    /// Creates the error of a request whose deadline passed. The reason says in which phase.
+    pub const fn late(reason: Reason) -> Self {
+        Self { reason, why: Cow::Borrowed("the deadline passed"), is_after_redirect: false }
+    }
+
+    /// Creates the error for an address that is private, loopback, link-local, multicast or otherwise forbidden. The
+    /// reason is that of a name that does not resolve, so that callers do not learn which names resolve to private
+    /// addresses. The log has the cause.
+    pub const fn forbidden() -> Self {
+        let why = Cow::Borrowed("the address is not allowed");
+        Self { reason: Reason::Dns, why, is_after_redirect: false }
     }
 
     /// Returns the error of a request that this error of a later hop ended. The first host has answered.
     #[must_use]
-    pub fn after_redirect(self) -> Self {
-        match self.answered() {
-            Some(Answered::TooLate | Answered::NoConnection) => Self::AfterRedirect(Box::new(self)),
-            Some(Answered::Yes) | None => self,
-        }
-    }
-
-    /// Returns the error of the last hop.
-    pub fn of_last_hop(&self) -> &Self {
-        match self {
-            Self::AfterRedirect(error) => error.of_last_hop(),
-            _ => self,
-        }
+    pub fn after_redirect(mut self) -> Self {
+        self.is_after_redirect |= matches!(self.answered(), Some(Answered::TooLate | Answered::NoConnection));
+        self
     }
 
     /// Returns whether the host of the request answered. Returns `None` if that is not known, because the request did
     /// not reach the host's address and did not take its whole time.
     pub fn answered(&self) -> Option<Answered> {
-        match self {
-            Self::Timeout(_) => Some(Answered::TooLate),
+        match self.reason {
             // A redirect is an answer, unless what it leads to holds the check until its deadline.
-            Self::AfterRedirect(error) if error.answered() == Some(Answered::TooLate) => {
-                Some(Answered::TooLate)
-            }
-            Self::Connect(_) | Self::Tls(_) => Some(Answered::NoConnection),
-            Self::Redirect(_) | Self::Protocol(_) | Self::Body(_) | Self::AfterRedirect(_) => {
+            reason if reason.is_timeout() => Some(Answered::TooLate),
+            Reason::Connect | Reason::Tls if !self.is_after_redirect => Some(Answered::NoConnection),
+            Reason::Connect | Reason::Tls | Reason::Redirect | Reason::Protocol | Reason::Body => {
                 Some(Answered::Yes)
             }
-            Self::Dns(_)
-            | Self::ForbiddenAddress
-            | Self::Unavailable(_)
-            | Self::Browser(_)
-            | Self::Local(..) => None,
+            _ => None,
         }
     }
 
-    /// Returns whether one retry before the deadline makes sense.
+    /// Returns whether one retry before the deadline makes sense: the connection failed or broke before the answer's
+    /// head, or the browser crashed.
     pub fn is_connection_error(&self) -> bool {
-        matches!(self.of_last_hop(), Self::Connect(_) | Self::Browser(_))
+        matches!(self.reason, Reason::Connect | Reason::Browser)
     }
 }
-
-impl fmt::Display for ProbeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Timeout(phase) => write!(f, "timed out in phase {phase:?}"),
-            Self::ForbiddenAddress => f.write_str("the address is not allowed"),
-            Self::AfterRedirect(error) => write!(f, "after a redirect: {error}"),
-            Self::Dns(why)
-            | Self::Connect(why)
-            | Self::Tls(why)
-            | Self::Redirect(why)
-            | Self::Protocol(why)
-            | Self::Body(why)
-            | Self::Unavailable(why)
-            | Self::Browser(why)
-            | Self::Local(_, why) => write!(f, "{}: {why}", self.reason()),
-        }
-    }
-}
-
-impl std::error::Error for ProbeError {}
 
 /// A sender of probes. All check workers share it.
 pub trait Prober: Send + Sync {
@@ -299,7 +229,7 @@ pub trait Browsers: Send + Sync {
     /// # Errors
     /// Returns an error if no browser can be opened, or if it does not print the page before `deadline`.
     fn print(&self, _page: &str, _deadline: Instant) -> Result<Vec<u8>, ProbeError> {
-        Err(ProbeError::Browser("no browser that prints is configured".into()))
+        Err(Reason::Browser.because("no browser that prints is configured"))
     }
 }
 

@@ -188,6 +188,12 @@ impl Reason {
         matches!(self, Self::LocalResources | Self::NoNetwork | Self::NoResolver)
     }
 
+    /// Returns whether the deadline passed during a request.
+    pub fn is_timeout(self) -> bool {
+        use Reason::{TimeoutBody, TimeoutConnect, TimeoutFirstByte, TimeoutResolve};
+        matches!(self, TimeoutResolve | TimeoutConnect | TimeoutFirstByte | TimeoutBody)
+    }
+
     /// Returns whether the check was cut by the end of the run's time, so that the site had less time than configured.
     pub fn is_end_of_run(self) -> bool {
         matches!(self, Self::RunDeadline | Self::TimeBudget)

@@ -8,7 +8,8 @@ use ureq::http::HeaderMap;
 use ureq::http::header::{CONTENT_ENCODING, TRANSFER_ENCODING};
 
 use super::failure::probe_error;
-use crate::modules::probe::{Phase, ProbeError};
+use crate::modules::probe::ProbeError;
+use crate::modules::reason::Reason;
 
 /// The value of `Accept-Encoding`. Deflate is not requested: servers mean two different things by it.
 pub(super) const ACCEPT_ENCODING: &str = "gzip";
@@ -53,13 +54,13 @@ fn times_compressed(headers: &HeaderMap) -> Result<usize, ProbeError> {
                 times += 1;
             } else if !is_no_coding(name) {
                 let name: String = name.chars().take(20).collect();
-                return Err(ProbeError::Body(format!("its content coding `{name}` is not known")));
+                return Err(Reason::Body.because(format!("its content coding `{name}` is not known")));
             }
         }
     }
     match times {
         0..=MAX_CODINGS => Ok(times),
-        _ => Err(ProbeError::Body(format!("it has more than {MAX_CODINGS} content codings"))),
+        _ => Err(Reason::Body.because(format!("it has more than {MAX_CODINGS} content codings"))),
     }
 }
 
@@ -89,5 +90,5 @@ fn truncate(reader: impl Read, limit: usize) -> Result<(Vec<u8>, bool), ProbeErr
 
 /// Converts an error of the decoder: a timeout stays a timeout, and anything else means an incomplete or invalid body.
 fn body_error(error: io::Error) -> ProbeError {
-    probe_error(ureq::Error::from(error), Phase::Body)
+    probe_error(ureq::Error::from(error), Reason::TimeoutBody)
 }

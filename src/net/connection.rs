@@ -22,6 +22,7 @@ use super::failure::{connect_error, is_timeout};
 use super::head;
 use super::wire::Wire;
 use crate::modules::probe::ProbeError;
+use crate::modules::reason::Reason;
 
 /// The maximum size of an answer's head, in bytes.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
@@ -120,7 +121,7 @@ impl Wire {
 
     fn open(&self, uri: &Uri) -> Result<Connection, ProbeError> {
         let url = Url::parse(&uri.to_string())
-            .map_err(|_| ProbeError::Protocol("the URL of the request is not valid".into()))?;
+            .map_err(|_| Reason::Protocol.because("the URL of the request is not valid"))?;
         let deadline = Limits::deadline().unwrap_or_else(|_| Instant::now());
         let (stream, target) = self.dial(&url, deadline)?;
         let socket = Socket(stream);

@@ -167,7 +167,7 @@ mod tests {
     use socket2::{Domain, Socket, Type};
 
     use super::*;
-    use crate::modules::probe::Phase;
+    use crate::modules::reason::Reason;
 
     /// Returns a socket on a free port, and its address.
     fn bound() -> (Socket, SocketAddr) {
@@ -187,9 +187,9 @@ mod tests {
         let failure = |addresses: &[SocketAddr], seconds| {
             dial(addresses, Instant::now() + Duration::from_secs(seconds)).unwrap_err()
         };
-        assert_eq!(failure(&[refusing, silent], 1), ProbeError::Timeout(Phase::Connect));
-        assert_eq!(failure(&[silent, silent], 1), ProbeError::Timeout(Phase::Connect));
+        assert_eq!(failure(&[refusing, silent], 1), ProbeError::late(Reason::TimeoutConnect));
+        assert_eq!(failure(&[silent, silent], 1), ProbeError::late(Reason::TimeoutConnect));
         // The second half of the time is for the other address, also on a machine that pauses this thread.
-        assert!(matches!(failure(&[silent, refusing], 8), ProbeError::Connect(_)));
+        assert!(matches!(failure(&[silent, refusing], 8), ProbeError { reason: Reason::Connect, .. }));
     }
 }

@@ -7,25 +7,25 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use rustix::io::Errno;
 use ureq::Error;
 
-use crate::modules::probe::{Phase, ProbeError};
+use crate::modules::probe::ProbeError;
 use crate::modules::reason::Reason;
 
 /// Converts an error of ureq that arose in `phase`.
-pub(super) fn probe_error(error: Error, phase: Phase) -> ProbeError {
+pub(super) fn probe_error(error: Error, phase: Reason) -> ProbeError {
     match error {
-        Error::Timeout(_) => ProbeError::Timeout(phase),
+        Error::Timeout(_) => ProbeError::late(phase),
         Error::Io(e) => io_error(&e, phase),
-        Error::Tls(why) => ProbeError::Tls(why.into()),
-        Error::TlsRequired => ProbeError::Tls("TLS is required".into()),
+        Error::Tls(why) => Reason::Tls.because(why),
+        Error::TlsRequired => Reason::Tls.because("TLS is required"),
         Error::Other(error) if error.is::<ProbeError>() => error
             .downcast::<ProbeError>()
-            .map_or_else(|other| ProbeError::Protocol(other.to_string()), |it| *it),
-        _ if phase == Phase::Body => ProbeError::Body(error.to_string()),
+            .map_or_else(|other| Reason::Protocol.because(other.to_string()), |it| *it),
+        _ if phase == Reason::TimeoutBody => Reason::Body.because(error.to_string()),
         // The texts of these errors contain the URL.
         Error::BadUri(_) | Error::Http(_) => {
-            ProbeError::Protocol("the request cannot be sent: invalid URL or header".into())
+            Reason::Protocol.because("the request cannot be sent: invalid URL or header")
         }
-        _ => ProbeError::Protocol(error.to_string()),
+        _ => Reason::Protocol.because(error.to_string()),
     }
 }
 
@@ -33,7 +33,7 @@ pub(super) fn probe_error(error: Error, phase: Phase) -> ProbeError {
 pub(super) fn connect_error(error: Error, addresses: &[SocketAddr]) -> ProbeError {
     match error {
         Error::Io(error) => failed_connection(&error, addresses),
-        other => probe_error(other, Phase::Connect),
+        other => probe_error(other, Reason::TimeoutConnect),
     }
 }
 
@@ -48,16 +48,16 @@ pub(super) fn failed_connection(error: &io::Error, addresses: &[SocketAddr]) -> 
         }
         // There is no free local port or, with IPv6, no local address.
         Some(Errno::ADDRNOTAVAIL) if addresses.iter().all(SocketAddr::is_ipv4) => Reason::LocalResources,
-        _ => return io_error(error, Phase::Connect),
+        _ => return io_error(error, Reason::TimeoutConnect),
     };
-    ProbeError::Local(fault, error.to_string())
+    fault.because(error.to_string())
 }
 
 /// Returns a local fault if the error means that this machine is out of descriptors or memory.
 pub(super) fn out_of_resources(error: &io::Error) -> Option<ProbeError> {
     let is_ours =
         matches!(Errno::from_io_error(error)?, Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS);
-    is_ours.then(|| ProbeError::Local(Reason::LocalResources, error.to_string()))
+    is_ours.then(|| Reason::LocalResources.because(error.to_string()))
 }
 
 /// Returns whether a read, a write or a connection has timed out.
@@ -65,16 +65,16 @@ pub(super) fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
 }
 
-fn io_error(error: &io::Error, phase: Phase) -> ProbeError {
+fn io_error(error: &io::Error, phase: Reason) -> ProbeError {
     if is_timeout(error) {
-        return ProbeError::Timeout(phase);
+        return ProbeError::late(phase);
     }
     if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        return ProbeError::Tls(tls.to_string());
+        return Reason::Tls.because(tls.to_string());
     }
     match phase {
-        Phase::Body => ProbeError::Body(error.to_string()),
-        _ => out_of_resources(error).unwrap_or_else(|| ProbeError::Connect(error.to_string())),
+        Reason::TimeoutBody => Reason::Body.because(error.to_string()),
+        _ => out_of_resources(error).unwrap_or_else(|| Reason::Connect.because(error.to_string())),
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn running_out_of_resources_is_not_a_fault_of_the_site() {
-        let reason = |errno| probe_error(Error::Io(error(errno)), Phase::Connect).reason().as_str();
+        let reason = |errno| probe_error(Error::Io(error(errno)), Reason::TimeoutConnect).reason.as_str();
         for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS] {
             assert_eq!(reason(errno), "local_resources", "{errno}");
         }
@@ -112,7 +112,7 @@ mod tests {
         // Without `SO_BROADCAST` the broadcast address is unreachable.
         let unreachable = SocketAddr::from(([255, 255, 255, 255], 9));
         let reason =
-            |errno, addresses: &[SocketAddr]| failed_connection(&error(errno), addresses).reason().as_str();
+            |errno, addresses: &[SocketAddr]| failed_connection(&error(errno), addresses).reason.as_str();
         for errno in [Errno::NETUNREACH, Errno::NETDOWN] {
             assert_eq!(reason(errno, &[unreachable]), "no_network", "{errno}");
             assert_eq!(reason(errno, &[reachable, unreachable]), "connect", "{errno}");

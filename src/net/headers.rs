@@ -7,6 +7,7 @@ use ureq::http::header::{
 
 use super::body;
 use crate::modules::probe::{OF_THE_CONNECTION, ProbeError, Request};
+use crate::modules::reason::Reason;
 
 const DEFAULT_ACCEPT: HeaderValue =
     HeaderValue::from_static("text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8");
@@ -40,7 +41,7 @@ pub(super) fn of_request(request: &Request, user_agent: &HeaderValue) -> Result<
 }
 
 fn unsendable() -> ProbeError {
-    ProbeError::Protocol("invalid request header".into())
+    Reason::Protocol.because("invalid request header")
 }
 
 /// Adds the cookies of the jar to those that the module sets.

@@ -17,7 +17,8 @@ use super::wire::Wire;
 use super::{body, headers, redirect, whois};
 use crate::base::encoding::encode_address;
 use crate::modules::definition::{Method, Via};
-use crate::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response};
+use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
+use crate::modules::reason::Reason;
 
 /// The most bytes of a redirect's body that are read, so that the next hop can use the connection.
 const DRAIN_BYTES: u64 = 16 * 1024;
@@ -59,7 +60,7 @@ impl HttpProber {
         let mut url = request.url.clone();
         redirect::remove_unsent_parts(&mut url);
         if !matches!(url.scheme(), "http" | "https") || url.as_str().len() > MAX_URL_BYTES {
-            return Err(ProbeError::Protocol(format!(
+            return Err(Reason::Protocol.because(format!(
                 "the URL of a request must be http or https, and at most {MAX_URL_BYTES} bytes long"
             )));
         }
@@ -93,7 +94,7 @@ impl HttpProber {
             };
             match result {
                 Err(Error::Other(error)) if error.is::<Stale>() => {}
-                result => return result.map_err(|error| probe_error(error, Phase::FirstByte)),
+                result => return result.map_err(|error| probe_error(error, Reason::TimeoutFirstByte)),
             }
         }
     }
@@ -111,7 +112,7 @@ impl HttpProber {
             .method(hop.method.as_str())
             .uri(hop.url.as_str())
             .body(body)
-            .map_err(|e| probe_error(e.into(), Phase::Connect))?;
+            .map_err(|e| probe_error(e.into(), Reason::TimeoutConnect))?;
         *message.headers_mut() = headers;
         Ok(message)
     }
@@ -128,7 +129,7 @@ impl Prober for HttpProber {
             Via::Http => {}
             Via::Browser => match &self.browser {
                 Some(browser) => return browser.send(request, jar, deadline),
-                None => return Err(ProbeError::Unavailable("no browser is configured".into())),
+                None => return Err(Reason::Unavailable.because("no browser is configured")),
             },
             Via::Whois => return whois::send(request, &self.wire, deadline),
         }

@@ -7,6 +7,7 @@ use super::headers;
 use crate::base::encoding::encode_address;
 use crate::modules::definition::Method;
 use crate::modules::probe::ProbeError;
+use crate::modules::reason::Reason;
 
 /// The maximum size of a URL, in bytes.
 pub(super) const MAX_URL_BYTES: usize = 8 * 1024;
@@ -41,10 +42,10 @@ pub(super) fn next(
         return Ok(None);
     }
     if locations.any(|other| other != location) {
-        return Err(ProbeError::Redirect("to several addresses".into()));
+        return Err(Reason::Redirect.because("to several addresses"));
     }
     if hop.index >= allowed {
-        return Err(ProbeError::Redirect(format!("more than {allowed} redirects")));
+        return Err(Reason::Redirect.because(format!("more than {allowed} redirects")));
     }
     let url = target(&hop.url, &encode_address(location))?;
     let method = method_after(status, hop.method);
@@ -63,7 +64,7 @@ pub(super) fn next(
         // The body may contain a secret.
         if next.has_body {
             let whereto = if next.is_downgraded { "plain http" } else { "another host" };
-            return Err(ProbeError::Redirect(format!(
+            return Err(Reason::Redirect.because(format!(
                 "with status {status} to {whereto}, which must not get the body of the request"
             )));
         }
@@ -74,15 +75,15 @@ pub(super) fn next(
 
 fn target(base: &Url, location: &str) -> Result<Url, ProbeError> {
     if location.len() > MAX_URL_BYTES {
-        return Err(ProbeError::Redirect(format!("to a URL of more than {MAX_URL_BYTES} bytes")));
+        return Err(Reason::Redirect.because(format!("to a URL of more than {MAX_URL_BYTES} bytes")));
     }
-    let mut url = base.join(location).map_err(|_| ProbeError::Redirect("to an invalid URL".into()))?;
+    let mut url = base.join(location).map_err(|_| Reason::Redirect.because("to an invalid URL"))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(ProbeError::Redirect("to a URL that is neither http nor https".into()));
+        return Err(Reason::Redirect.because("to a URL that is neither http nor https"));
     }
     remove_unsent_parts(&mut url);
     if url.as_str().len() > MAX_URL_BYTES {
-        return Err(ProbeError::Redirect(format!("to a URL of more than {MAX_URL_BYTES} bytes")));
+        return Err(Reason::Redirect.because(format!("to a URL of more than {MAX_URL_BYTES} bytes")));
     }
     Ok(url)
 }
@@ -204,7 +205,7 @@ mod tests {
                 };
                 let why =
                     format!("with status {status} to {whereto}, which must not get the body of the request");
-                assert_eq!(next.unwrap_err(), ProbeError::Redirect(why), "{from} {to}");
+                assert_eq!(next.unwrap_err(), Reason::Redirect.because(why), "{from} {to}");
             }
             // A request that becomes a GET loses its body.
             assert!(!follow(&hop(Method::Post, from), 303, to).unwrap().unwrap().has_body);

@@ -12,7 +12,7 @@ use threadpool::ThreadPool;
 
 use super::failure::out_of_resources;
 use crate::base::cache::{Bounds, Cache, Computed};
-use crate::modules::probe::{Phase, ProbeError};
+use crate::modules::probe::ProbeError;
 use crate::modules::reason::Reason;
 
 /// The time for which addresses are cached.
@@ -73,10 +73,10 @@ impl Resolver {
     pub(super) fn resolve(&self, host: &str, deadline: Instant) -> Answer {
         let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
         if is_never_public(&host) {
-            return Err(ProbeError::Dns("special-use name, not in the public DNS".into()));
+            return Err(Reason::Dns.because("special-use name, not in the public DNS"));
         }
         let (host, shared): (Arc<str>, _) = (host.into(), &self.shared);
-        let late = || Err(ProbeError::Timeout(Phase::Resolve));
+        let late = || Err(ProbeError::late(Reason::TimeoutResolve));
         let look_up = || {
             let (name, shared, began) = (Arc::clone(&host), Arc::clone(shared), Instant::now());
             let (give, given) = mpsc::channel();
@@ -89,7 +89,7 @@ impl Resolver {
                 }
             });
             given.recv_timeout(deadline.saturating_duration_since(Instant::now())).unwrap_or_else(|_| {
-                let panicked = || Err(ProbeError::Dns("the lookup panicked".into()));
+                let panicked = || Err(Reason::Dns.because("the lookup panicked"));
                 let value = if Instant::now() >= deadline { late() } else { panicked() };
                 Computed { value, ttl: Duration::ZERO, weight: 0 }
             })
@@ -110,7 +110,7 @@ impl Shared {
         let ttl = match &value {
             Ok(_) => POSITIVE_TTL,
             // A fault of this machine is not cached: it may be gone at the next lookup.
-            Err(ProbeError::Local(..)) => Duration::ZERO,
+            Err(error) if error.reason.is_local_fault() => Duration::ZERO,
             Err(_) => NEGATIVE_TTL,
         };
         if !ttl.is_zero() {
@@ -128,9 +128,9 @@ impl Shared {
         // If lookups of other names succeed, the name servers of this name have failed.
         let others_answer = self.answered.lock().is_some_and(|answered| answered >= began);
         if is_temporary(&why) && !others_answer {
-            return ProbeError::Local(Reason::NoResolver, why);
+            return Reason::NoResolver.because(why);
         }
-        ProbeError::Dns(why)
+        Reason::Dns.because(why)
     }
 }
 
@@ -142,7 +142,7 @@ fn first_distinct(addresses: Vec<IpAddr>) -> Answer {
         }
     }
     match distinct.is_empty() {
-        true => Err(ProbeError::Dns("the name has no address".into())),
+        true => Err(Reason::Dns.because("the name has no address")),
         false => Ok(distinct.into()),
     }
 }
@@ -191,7 +191,7 @@ mod tests {
                     );
                     assert_eq!(
                         resolver.resolve("none.example", soon()),
-                        Err(ProbeError::Dns("no such name".into()))
+                        Err(Reason::Dns.because("no such name"))
                     );
                 });
             }
@@ -204,7 +204,10 @@ mod tests {
         let lookup = |host: &str| if host == "panic.example" { panic!("boom") } else { Ok(Vec::new()) };
         let resolver = Resolver::with_lookup(Box::new(lookup), 1);
         for host in ["panic.example", "empty.example", "x.invalid", "x.onion", "alt"] {
-            assert!(matches!(resolver.resolve(host, soon()), Err(ProbeError::Dns(_))), "{host}");
+            assert!(
+                matches!(resolver.resolve(host, soon()), Err(ProbeError { reason: Reason::Dns, .. })),
+                "{host}"
+            );
         }
     }
 
@@ -227,7 +230,7 @@ mod tests {
             _ => Ok(vec![[1, 2, 3, 4].into()]),
         };
         let resolver = Resolver::with_lookup(Box::new(lookup), 4);
-        let reason = |host: &str| resolver.resolve(host, soon()).map_err(|error| error.reason().as_str());
+        let reason = |host: &str| resolver.resolve(host, soon()).map_err(|error| error.reason.as_str());
         assert_eq!(reason("a.example"), Err("no_resolver"));
         assert_eq!(reason("full.example"), Err("local_resources"));
         is_away.store(false, Ordering::SeqCst);

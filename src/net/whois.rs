@@ -8,7 +8,8 @@ use super::dial::Timed;
 use super::failure::probe_error;
 use super::wire::Wire;
 use crate::base::encoding::percent_decode;
-use crate::modules::probe::{Phase, ProbeError, Request, Response};
+use crate::modules::probe::{ProbeError, Request, Response};
+use crate::modules::reason::Reason;
 
 /// The maximum length of a query, in bytes. It is the length of the longest host name.
 const MAX_QUERY: usize = 253;
@@ -28,14 +29,14 @@ pub(super) fn query(request: &Request) -> Option<String> {
 /// Returns an error if there is no answer. An answer that stops before the deadline without an end is an error, too.
 pub(super) fn send(request: &Request, wire: &Wire, deadline: Instant) -> Result<Response, ProbeError> {
     let query = query(request).ok_or_else(|| {
-        ProbeError::Protocol("a WHOIS query must be one line of at most 253 ASCII characters".into())
+        Reason::Protocol.because("a WHOIS query must be one line of at most 253 ASCII characters")
     })?;
     let (connection, _) = wire.dial(&request.url, deadline)?;
     let mut stream = Timed { stream: &connection, deadline };
     let (mut body, limit) = (Vec::new(), (request.body_limit as u64).saturating_add(1));
     let answer = stream.write_all(format!("{query}\r\n").as_bytes());
     if let Err(error) = answer.and_then(|()| (&mut stream).take(limit).read_to_end(&mut body)) {
-        let phase = if body.is_empty() { Phase::FirstByte } else { Phase::Body };
+        let phase = if body.is_empty() { Reason::TimeoutFirstByte } else { Reason::TimeoutBody };
         return Err(probe_error(error.into(), phase));
     }
     let truncated = body.len() > request.body_limit;

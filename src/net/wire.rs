@@ -14,6 +14,7 @@ use super::resolver::Resolver;
 use super::tls::Tls;
 use super::{guard, socks};
 use crate::modules::probe::ProbeError;
+use crate::modules::reason::Reason;
 
 /// Makes connections, directly or through the operator's proxy. Clones share everything.
 #[derive(Clone)]
@@ -48,7 +49,7 @@ impl Wire {
     /// Connects to the host of a URL.
     pub(super) fn dial(&self, url: &Url, deadline: Instant) -> Result<(TcpStream, Target), ProbeError> {
         let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
-            return Err(ProbeError::Protocol("the URL of the request has no host".into()));
+            return Err(Reason::Protocol.because("the URL of the request has no host"));
         };
         let target = self.target(&host.to_owned(), port, deadline)?;
         Ok((self.connect(&target, deadline)?, target))
@@ -66,14 +67,14 @@ impl Wire {
         match host {
             Host::Domain(name) if proxy.as_ref().is_some_and(|proxy| proxy.resolves_names) => {
                 if !allow_private_targets && !guard::is_public_name(name) {
-                    return Err(ProbeError::ForbiddenAddress);
+                    return Err(ProbeError::forbidden());
                 }
             }
             _ => {
                 addresses = self.resolve(host, port, deadline)?;
                 addresses.retain(|addr| *allow_private_targets || guard::is_public(addr.ip()));
                 if addresses.is_empty() {
-                    return Err(ProbeError::ForbiddenAddress);
+                    return Err(ProbeError::forbidden());
                 }
             }
         }

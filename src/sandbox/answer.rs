@@ -7,7 +7,8 @@ use url::Url;
 
 use super::world::SiteBehavior;
 use crate::modules::definition::Method;
-use crate::modules::probe::{CookieJar, Phase, ProbeError, Request, Response};
+use crate::modules::probe::{CookieJar, ProbeError, Request, Response};
+use crate::modules::reason::Reason;
 
 /// Returns the answer of a site to a request for `url`, with a body of the given content type.
 pub(super) fn answer(url: &Url, status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Response {
@@ -49,7 +50,7 @@ pub(super) fn sent(
     let answer = cut(answer, request.body_limit);
     let redirects = (300..400).contains(&answer.status) && answer.header("location").is_some();
     if redirects && request.max_redirects > 0 {
-        return Err(ProbeError::Redirect("in a circle".into()));
+        return Err(Reason::Redirect.because("in a circle"));
     }
     for (_, cookie) in answer.headers.iter().filter(|(name, _)| name == "set-cookie") {
         jar.store(answer.final_url.host_str().unwrap_or_default(), cookie);
@@ -64,7 +65,7 @@ pub(super) fn sent(
 pub(super) fn wait(delay: Duration, deadline: Instant) -> Result<(), ProbeError> {
     let left = deadline.saturating_duration_since(Instant::now());
     std::thread::sleep(delay.min(left));
-    if delay <= left { Ok(()) } else { Err(ProbeError::Timeout(Phase::FirstByte)) }
+    if delay <= left { Ok(()) } else { Err(ProbeError::late(Reason::TimeoutFirstByte)) }
 }
 
 /// The address to which a site with a login page redirects.
@@ -82,7 +83,9 @@ pub(super) fn reaction(
         SiteBehavior::Clear | SiteBehavior::Slow | SiteBehavior::SaysYes | SiteBehavior::Silent => {
             return None;
         }
-        SiteBehavior::Reset => return Some(Err(ProbeError::Connect("the site reset the connection".into()))),
+        SiteBehavior::Reset => {
+            return Some(Err(Reason::Connect.because("the site reset the connection")));
+        }
         SiteBehavior::Blocked => challenge(url, dice),
         SiteBehavior::RateLimited => {
             page(url, 429, "Too Many Requests", "You are asking too often.", &[("retry-after", "30")])

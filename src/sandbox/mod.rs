@@ -31,6 +31,7 @@ use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
 use crate::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response};
 use crate::modules::query::Query;
+use crate::modules::reason::Reason;
 
 mod answer;
 mod draw;
@@ -91,7 +92,7 @@ impl Prober for Sandbox {
         if let Some(picture) = portraits::answer(self.options.seed, &request.url) {
             return sent(picture, request, jar);
         }
-        let unknown = || ProbeError::Dns("the simulated web has no such site".into());
+        let unknown = || Reason::Dns.because("the simulated web has no such site");
         let (trace, url) = (&request.trace, &request.url);
         let site = self.sites.read().get(&*trace.module).cloned().ok_or_else(unknown)?;
         let entry = site.entry();
@@ -106,7 +107,7 @@ impl Prober for Sandbox {
         let exists = behavior == SiteBehavior::SaysYes || self.options.exists(question);
         let aim = if exists { Outcome::Hit } else { Outcome::Miss };
         // `Sandbox::problems` reports the cause of a missing answer.
-        let unplayable = || ProbeError::Protocol("the simulated web cannot simulate this site".into());
+        let unplayable = || Reason::Protocol.because("the simulated web cannot simulate this site");
         sent(site.answer(aim, &query, probe, url).ok_or_else(unplayable)?, request, jar)
     }
 }

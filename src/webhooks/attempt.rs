@@ -31,7 +31,7 @@ pub(super) fn attempt(prober: &dyn Prober, key: &SealingKey, delivery: &Claimed)
     };
     match prober.send(&request, &mut CookieJar::default(), began + TIME_LIMIT) {
         Ok(response) => ended(Some(response.status), None, Some(head(&response))),
-        Err(error) => ended(None, Some(error.reason().as_str()), None),
+        Err(error) => ended(None, Some(error.reason.as_str()), None),
     }
 }
 

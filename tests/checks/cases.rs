@@ -82,19 +82,19 @@ impl Answer {
         let (part, name) = word(line);
         let why = "a test".to_owned();
         let error = match name {
-            "connect" => ProbeError::Connect(why),
-            "dns" => ProbeError::Dns(why),
-            "tls" => ProbeError::Tls(why),
-            "first_byte" => ProbeError::Timeout(Phase::FirstByte),
-            "late_body" => ProbeError::Timeout(Phase::Body),
-            "forbidden" => ProbeError::ForbiddenAddress,
-            "protocol" => ProbeError::Protocol(why),
-            "redirect" => ProbeError::Redirect(why),
-            "body" => ProbeError::Body(why),
-            "unavailable" => ProbeError::Unavailable(why),
-            "resources" => ProbeError::Local(Reason::LocalResources, why),
-            "network" => ProbeError::Local(Reason::NoNetwork, why),
-            "resolver" => ProbeError::Local(Reason::NoResolver, why),
+            "connect" => Reason::Connect.because(why),
+            "dns" => Reason::Dns.because(why),
+            "tls" => Reason::Tls.because(why),
+            "first_byte" => ProbeError::late(Reason::TimeoutFirstByte),
+            "late_body" => ProbeError::late(Reason::TimeoutBody),
+            "forbidden" => ProbeError::forbidden(),
+            "protocol" => Reason::Protocol.because(why),
+            "redirect" => Reason::Redirect.because(why),
+            "body" => Reason::Body.because(why),
+            "unavailable" => Reason::Unavailable.because(why),
+            "resources" => Reason::LocalResources.because(why),
+            "network" => Reason::NoNetwork.because(why),
+            "resolver" => Reason::NoResolver.because(why),
             other => panic!("{other}"),
         };
         Self::of(&part, Err(error))
@@ -332,7 +332,7 @@ impl Section {
             loop {
                 let text = format!("{} {body}", request.url);
                 let response = match listed.lock().iter().find(|answer| answer.is_for(&text)) {
-                    None if is_about_a_domain => return Err(ProbeError::Connect("refused".into())),
+                    None if is_about_a_domain => return Err(Reason::Connect.because("refused")),
                     None => Answer::parse("* 404 \"nothing here\"", false).to(&request)?,
                     Some(answer) => answer.to(&request)?,
                 };

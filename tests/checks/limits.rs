@@ -135,30 +135,30 @@ fn json_with_too_many_values_is_an_error() {
     for (filler, few, many) in
         [("0,", 190_000, 210_000), ("{\"a\":1},", 39_000, 41_000), ("[],", 95_000, 105_000)]
     {
-        assert_eq!(ends(&site, answer(filler, few)), (Outcome::Miss, None), "{few} of {filler}");
-        assert_eq!(ends(&site, answer(filler, many)), too_large, "{many} of {filler}");
+        assert_eq!(ends(&site, &answer(filler, few)), (Outcome::Miss, None), "{few} of {filler}");
+        assert_eq!(ends(&site, &answer(filler, many)), too_large, "{many} of {filler}");
     }
     let deep = |levels| format!("{{\"name\":\"bob\",\"x\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
     let unrecognized = (Outcome::Error, Some("unrecognized"));
     for (levels, want) in [(100, (Outcome::Hit, None)), (150_000, unrecognized), (400_000, too_large)] {
-        assert_eq!(ends(&site, respond(200, &[], deep(levels))), want, "{levels} levels");
+        assert_eq!(ends(&site, &respond(200, &[], deep(levels))), want, "{levels} levels");
     }
     // The content of strings is not counted.
     let prose = format!("\"{}\",", "a,{[".repeat(100_000));
-    assert_eq!(ends(&site, answer(&prose, 1)), (Outcome::Miss, None));
+    assert_eq!(ends(&site, &answer(&prose, 1)), (Outcome::Miss, None));
     // Rules that read no JSON are not affected.
     let words = module(&json!({"hit": [{"words": ["\"l\""]}]}));
-    assert_eq!(ends(&words, answer("0,", 300_000)), (Outcome::Hit, None));
+    assert_eq!(ends(&words, &answer("0,", 300_000)), (Outcome::Hit, None));
     // A page with many values is not affected either.
     let page = format!("<html>{}", "a,".repeat(300_000));
-    assert_eq!(ends(&site, respond(200, &[], page)), (Outcome::Error, Some("unrecognized")));
+    assert_eq!(ends(&site, &respond(200, &[], page)), (Outcome::Error, Some("unrecognized")));
 }
 
 #[test]
 fn a_failed_connection_is_tried_again_while_there_is_time() {
     let tries = AtomicUsize::new(0);
     let bench = Bench::new(move |request| match tries.fetch_add(1, Ordering::SeqCst) {
-        0 => Err(ProbeError::Connect("reset".into())),
+        0 => Err(Reason::Connect.because("reset")),
         _ => only_bob(request),
     });
     assert_eq!(bench.check(&module(&json!({})), &username("bob")).outcome, Outcome::Hit);

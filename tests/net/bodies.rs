@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sightline::modules::probe::{ProbeError, Request, Response};
+use sightline::modules::reason::Reason;
 
 use super::{get, lab, send};
 use crate::support::site::{Site, flood, ok, with_headers};
@@ -77,7 +78,7 @@ fn undecodable_content_is_an_error() {
         ("gzip, gzip, gzip, gzip, gzip", &whole),
     ] {
         let error = encoded(encoding, body).unwrap_err();
-        assert!(matches!(error, ProbeError::Body(_)), "{encoding} {body:?}: {error:?}");
+        assert!(matches!(error, ProbeError { reason: Reason::Body, .. }), "{encoding} {body:?}: {error:?}");
     }
     for encoding in ["zstd", "deflate", "gzip, zstd", "compress", "br", "dcb", "none-such"] {
         let why = encoded(encoding, b"<h1>readable by chance</h1>").unwrap_err().to_string();
@@ -118,7 +119,10 @@ fn every_byte_of_an_answer_counts_against_the_limit() {
             let _ = tell.send(flood(stream, &endless, 500 << 20));
         });
         let error = send(&lab(), &get(&site.url("/"))).unwrap_err();
-        let is_told = matches!(error, ProbeError::Body(_) | ProbeError::Protocol(_));
+        let is_told = matches!(
+            error,
+            ProbeError { reason: Reason::Body, .. } | ProbeError { reason: Reason::Protocol, .. }
+        );
         assert!(is_told && !error.is_connection_error(), "{name}: {error:?}");
         // The sent bytes include those in the sockets' buffers, which the prober has not received.
         let sent = told.recv().unwrap();

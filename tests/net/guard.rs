@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use sightline::modules::probe::ProbeError::ForbiddenAddress;
 use sightline::modules::probe::{ProbeError, Request};
+use sightline::modules::reason::Reason;
 use sightline::net::{HttpProber, NetConfig};
 
 use super::{get, lab, send, through};
@@ -42,7 +42,7 @@ fn a_forbidden_address_is_not_connected_to_in_any_spelling() {
     for host in FORBIDDEN {
         for scheme in ["http", "https"] {
             let url = format!("{scheme}://{host}:{}/", site.addr.port());
-            assert_eq!(send(&prober, &get(&url)).unwrap_err(), ForbiddenAddress, "{url}");
+            assert_eq!(send(&prober, &get(&url)).unwrap_err(), ProbeError::forbidden(), "{url}");
         }
     }
     assert_eq!(site.connections(), 0);
@@ -68,7 +68,7 @@ fn a_redirect_to_a_forbidden_address_is_not_followed() {
         });
         let prober = through(&proxy.url(""), false);
         let request = Request { max_redirects: 5, ..get("http://1.2.3.4/") };
-        assert_eq!(send(&prober, &request).unwrap_err(), ForbiddenAddress, "{location}");
+        assert_eq!(send(&prober, &request).unwrap_err(), ProbeError::forbidden(), "{location}");
         assert_eq!((proxy.connections(), proxy.received().len()), (1, 1), "{location}");
     }
     assert_eq!(secret.connections(), 0);
@@ -84,7 +84,7 @@ fn addresses_are_checked_before_a_proxy_is_used() {
         // A module cannot connect to the proxy's own address either.
         for host in FORBIDDEN.iter().chain(names) {
             let url = format!("http://{host}:{}/", proxy.addr.port());
-            assert_eq!(send(&prober, &get(&url)).unwrap_err(), ForbiddenAddress, "{scheme} {host}");
+            assert_eq!(send(&prober, &get(&url)).unwrap_err(), ProbeError::forbidden(), "{scheme} {host}");
         }
         assert_eq!(proxy.connections(), 0, "{scheme}");
     }
@@ -94,7 +94,7 @@ fn addresses_are_checked_before_a_proxy_is_used() {
 fn a_name_that_does_not_resolve_is_a_dns_error() {
     for host in ["no-such-host.invalid", "x.onion"] {
         let error = send(&lab(), &get(&format!("https://{host}/"))).unwrap_err();
-        assert!(matches!(error, ProbeError::Dns(_)), "{host}: {error:?}");
+        assert!(matches!(error, ProbeError { reason: Reason::Dns, .. }), "{host}: {error:?}");
         assert!(!error.to_string().contains(host), "{error}");
     }
 }

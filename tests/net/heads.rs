@@ -5,7 +5,8 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value;
-use sightline::modules::probe::{Phase, ProbeError, Request};
+use sightline::modules::probe::{ProbeError, Request};
+use sightline::modules::reason::Reason;
 
 use super::{get, lab, send, within};
 use crate::support::site::{Site, closed_port, drip, flood, hold, ok};
@@ -20,7 +21,10 @@ fn failed_connections_and_early_ends_can_be_retried() {
     let after_request = Site::start(|_, _| {});
     for url in [refused, unread.url("/"), after_request.url("/")] {
         let error = send(&lab(), &get(&url)).unwrap_err();
-        assert!(matches!(error, ProbeError::Connect(_)) && error.is_connection_error(), "{url}: {error:?}");
+        assert!(
+            matches!(error, ProbeError { reason: Reason::Connect, .. }) && error.is_connection_error(),
+            "{url}: {error:?}"
+        );
     }
     // The prober itself does not retry.
     assert_eq!((unread.connections(), after_request.connections()), (1, 1));
@@ -60,9 +64,12 @@ fn answers_are_read_as_browsers_read_them() {
                 }
                 Err(error) => {
                     let is_right = match end {
-                        "protocol" => matches!(error, ProbeError::Protocol(_)),
-                        "connect" => matches!(error, ProbeError::Connect(_)),
-                        "body" => matches!(error, ProbeError::Body(_)) && !error.is_connection_error(),
+                        "protocol" => matches!(error, ProbeError { reason: Reason::Protocol, .. }),
+                        "connect" => matches!(error, ProbeError { reason: Reason::Connect, .. }),
+                        "body" => {
+                            matches!(error, ProbeError { reason: Reason::Body, .. })
+                                && !error.is_connection_error()
+                        }
                         _ => false,
                     };
                     assert!(is_right, "{line}: {error:?}");
@@ -79,7 +86,7 @@ fn too_many_headers_are_an_error() {
     for headers in [many, few_but_long] {
         let site = Site::saying(format!("HTTP/1.1 200 OK\r\n{headers}\r\n"));
         let error = send(&lab(), &get(&site.url("/"))).unwrap_err();
-        assert!(matches!(error, ProbeError::Protocol(_)), "{error:?}");
+        assert!(matches!(error, ProbeError { reason: Reason::Protocol, .. }), "{error:?}");
     }
     let (tell, told) = std::sync::mpsc::channel();
     let site = Site::start(move |stream, _| {
@@ -87,7 +94,7 @@ fn too_many_headers_are_an_error() {
         let _ = tell.send(flood(stream, &[b'a'; 64 * 1024], 100 << 20));
     });
     let error = send(&lab(), &get(&site.url("/"))).unwrap_err();
-    assert!(matches!(error, ProbeError::Protocol(_)), "{error:?}");
+    assert!(matches!(error, ProbeError { reason: Reason::Protocol, .. }), "{error:?}");
     assert!(told.recv().unwrap() < 50 << 20, "it was not read to the end");
 }
 
@@ -110,12 +117,15 @@ fn informational_responses_without_end_are_given_up() {
 #[test]
 fn the_deadline_holds_whatever_the_peer_does() {
     let peers = [
-        (Phase::FirstByte, Site::talking(hold)),
-        (Phase::FirstByte, dripping(b"", b"HTTP/1.1 200 OK\r\nX: ", b"a")),
-        (Phase::Body, dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b"", b"a")),
-        (Phase::Body, dripping(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"", b"1\r\na\r\n")),
+        (Reason::TimeoutFirstByte, Site::talking(hold)),
+        (Reason::TimeoutFirstByte, dripping(b"", b"HTTP/1.1 200 OK\r\nX: ", b"a")),
+        (Reason::TimeoutBody, dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b"", b"a")),
         (
-            Phase::Body,
+            Reason::TimeoutBody,
+            dripping(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"", b"1\r\na\r\n"),
+        ),
+        (
+            Reason::TimeoutBody,
             dripping(
                 b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n",
                 b"\x1f\x8b\x08\x08\0\0\0\0\0\x03",
@@ -123,7 +133,7 @@ fn the_deadline_holds_whatever_the_peer_does() {
             ),
         ),
         (
-            Phase::Body,
+            Reason::TimeoutBody,
             dripping(
                 b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n",
                 b"",
@@ -136,7 +146,7 @@ fn the_deadline_holds_whatever_the_peer_does() {
         for (phase, peer) in &peers {
             scope.spawn(|| {
                 let error = within(&prober, &get(&peer.url("/")), TIME_FOR_A_PHASE).unwrap_err();
-                assert_eq!(error, ProbeError::Timeout(*phase));
+                assert_eq!(error, ProbeError::late(*phase));
             });
         }
     });
@@ -156,7 +166,7 @@ fn the_deadline_spans_all_hops() {
     let site = dripping(b"HTTP/1.1 302 F\r\nLocation: /", b"\r\n\r\n", b"");
     let request = Request { max_redirects: 200, ..get(&site.url("/")) };
     let error = within(&lab(), &request, TIME_FOR_A_PHASE).unwrap_err();
-    assert!(matches!(error.of_last_hop(), ProbeError::Timeout(_)), "{error:?}");
+    assert!(error.reason.is_timeout(), "{error:?}");
     assert!(site.connections() >= 2, "{}", site.connections());
 }
 
@@ -164,7 +174,7 @@ fn the_deadline_spans_all_hops() {
 fn a_deadline_in_the_past_is_a_timeout() {
     let site = Site::saying(ok(""));
     let error = within(&lab(), &get(&site.url("/")), Duration::ZERO);
-    assert!(matches!(error, Err(ProbeError::Timeout(_))), "{error:?}");
+    assert!(error.as_ref().is_err_and(|error| error.reason.is_timeout()), "{error:?}");
 }
 
 /// The peer does not read the body of the request.
@@ -179,6 +189,6 @@ fn a_peer_that_does_not_read_times_out_at_the_deadline() {
     let request =
         Request { method: sightline::modules::definition::Method::Post, body, ..get(&site.url("/")) };
     let error = within(&lab(), &request, TIME_FOR_A_PHASE).unwrap_err();
-    assert_eq!(error, ProbeError::Timeout(Phase::FirstByte));
+    assert_eq!(error, ProbeError::late(Reason::TimeoutFirstByte));
     drop(release);
 }

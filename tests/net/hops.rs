@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use sightline::modules::definition::Method;
 use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request};
+use sightline::modules::reason::Reason;
 
 use super::{get, lab, prober, send};
 use crate::support::server::PATIENCE;
@@ -51,7 +52,10 @@ fn a_header_that_would_split_the_request_is_refused() {
     let site = Site::saying(ok(""));
     for (name, value) in [("X-A", "b\r\nX-Evil: 1"), ("X A", "b"), ("", "b"), ("X-A", "b\0")] {
         let request = Request { headers: vec![(name.into(), value.into())], ..get(&site.url("/")) };
-        assert!(matches!(send(&lab(), &request), Err(ProbeError::Protocol(_))), "{name:?}: {value:?}");
+        assert!(
+            matches!(send(&lab(), &request), Err(ProbeError { reason: Reason::Protocol, .. })),
+            "{name:?}: {value:?}"
+        );
     }
     assert_eq!(site.connections(), 0);
 }
@@ -107,7 +111,7 @@ fn a_redirect_is_returned_unless_it_is_to_be_followed() {
     assert_eq!(answer.final_url.as_str(), format!("http://localhost:{}/end", site.addr.port()));
 
     let error = send(&lab(), &Request { max_redirects: 1, ..get(&site.url("/a/start")) }).unwrap_err();
-    assert_eq!(error, ProbeError::Redirect("more than 1 redirects".into()));
+    assert_eq!(error, Reason::Redirect.because("more than 1 redirects"));
 
     let answer = send(&lab(), &Request { max_redirects: 5, ..get(&site.url("/none")) }).unwrap();
     assert_eq!((answer.status, answer.body.as_slice()), (302, &b"hi"[..]));
@@ -184,11 +188,11 @@ fn loops_end_and_other_schemes_are_refused() {
     });
     for path in ["/to/file", "/to/script", "/to/junk"] {
         let error = send(&lab(), &Request { max_redirects: 5, ..get(&site.url(path)) }).unwrap_err();
-        assert!(matches!(error, ProbeError::Redirect(_)), "{path}: {error:?}");
+        assert!(matches!(error, ProbeError { reason: Reason::Redirect, .. }), "{path}: {error:?}");
     }
     let before = site.connections();
     let error = send(&lab(), &Request { max_redirects: 20, ..get(&site.url("/loop")) }).unwrap_err();
-    assert_eq!(error, ProbeError::Redirect("more than 20 redirects".into()));
+    assert_eq!(error, Reason::Redirect.because("more than 20 redirects"));
     assert_eq!(site.connections() - before, 21);
 }
 

@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use sightline::modules::probe::{Phase, ProbeError};
+use sightline::modules::probe::ProbeError;
+use sightline::modules::reason::Reason;
 
 use super::{get, send, through, within};
 use crate::support::site::{Site, drip, flood, hold, ok, read_request};
@@ -111,7 +112,7 @@ fn a_failing_proxy_is_a_connection_error() {
     ] {
         let error = send(&through(&format!("{scheme}://{}", proxy.addr), true), &get("http://127.0.0.1:9/"))
             .unwrap_err();
-        assert!(matches!(error, ProbeError::Connect(_)), "{scheme}: {error:?}");
+        assert!(matches!(error, ProbeError { reason: Reason::Connect, .. }), "{scheme}: {error:?}");
     }
 }
 
@@ -120,7 +121,7 @@ fn a_slow_proxy_does_not_exceed_the_deadline() {
     let http = Site::start(|stream, _| drip(stream, std::iter::repeat(b'a')));
     let error = within(&through(&http.url(""), true), &get("http://127.0.0.1:9/"), Duration::from_secs(1))
         .unwrap_err();
-    assert_eq!(error, ProbeError::Timeout(Phase::Connect));
+    assert_eq!(error, ProbeError::late(Reason::TimeoutConnect));
 
     let socks = Site::talking(|stream| {
         let _ = stream.read_exact(&mut [0; 3]);
@@ -128,7 +129,7 @@ fn a_slow_proxy_does_not_exceed_the_deadline() {
     });
     let prober = through(&format!("socks5://{}", socks.addr), true);
     let error = within(&prober, &get("http://127.0.0.1:9/"), Duration::from_secs(1)).unwrap_err();
-    assert_eq!(error, ProbeError::Timeout(Phase::Connect));
+    assert_eq!(error, ProbeError::late(Reason::TimeoutConnect));
 }
 
 /// SOCKS5 with user and password (`user`, `p@ss`), IPv4 targets only.

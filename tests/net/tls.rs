@@ -10,7 +10,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use sightline::base::certificates::read_certificates;
-use sightline::modules::probe::{Phase, ProbeError, Request};
+use sightline::modules::probe::{ProbeError, Request};
+use sightline::modules::reason::Reason;
 use sightline::net::HttpProber;
 
 use super::{get, lab, prober, send, within};
@@ -86,7 +87,7 @@ fn https_needs_a_valid_certificate() {
     let by_address = format!("https://127.0.0.1:{}/", site.addr.port());
     for (prober, url) in [(lab(), &url), (trusting(), &by_address)] {
         let error = send(&prober, &get(url)).unwrap_err();
-        assert!(matches!(error, ProbeError::Tls(_)), "{url}: {error:?}");
+        assert!(matches!(error, ProbeError { reason: Reason::Tls, .. }), "{url}: {error:?}");
     }
 }
 
@@ -106,11 +107,11 @@ fn a_peer_without_tls_fails_the_handshake() {
         hold(stream);
     });
     let error = send(&lab(), &get(&format!("https://{}/", plain.addr))).unwrap_err();
-    assert!(matches!(error, ProbeError::Tls(_)), "{error:?}");
+    assert!(matches!(error, ProbeError { reason: Reason::Tls, .. }), "{error:?}");
 
     let closing = Site::talking(|stream| drop(stream.read(&mut [0; 4096])));
     let error = send(&lab(), &get(&format!("https://{}/", closing.addr))).unwrap_err();
-    assert!(matches!(error, ProbeError::Connect(_)), "{error:?}");
+    assert!(matches!(error, ProbeError { reason: Reason::Connect, .. }), "{error:?}");
 }
 
 #[test]
@@ -120,11 +121,11 @@ fn a_handshake_can_time_out() {
     let url = format!("https://{}/", silent.addr);
     let started = Instant::now();
     let error = within(&prober, &get(&url), 2 * PATIENCE).unwrap_err();
-    assert_eq!(error, ProbeError::Timeout(Phase::Connect));
+    assert_eq!(error, ProbeError::late(Reason::TimeoutConnect));
     assert!(started.elapsed() < PATIENCE, "the connection's own limit, not the deadline");
 
     let error = within(&lab(), &get(&url), Duration::from_secs(1)).unwrap_err();
-    assert_eq!(error, ProbeError::Timeout(Phase::Connect));
+    assert_eq!(error, ProbeError::late(Reason::TimeoutConnect));
 }
 
 #[test]

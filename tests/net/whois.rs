@@ -6,7 +6,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use sightline::modules::definition::Via;
-use sightline::modules::probe::{Phase, ProbeError, Request};
+use sightline::modules::probe::{ProbeError, Request};
+use sightline::modules::reason::Reason;
 use sightline::net::{HttpProber, NetConfig};
 
 use super::proxy::socks_proxy;
@@ -57,7 +58,7 @@ fn a_query_cannot_contain_a_second_line() {
     for query in ["a.example%0D%0Ab.example", "a%0Ab", "%C3%A9.example", "a%00", "", "a".repeat(254).as_str()]
     {
         let result = send(&lab(), &ask(&site, query));
-        assert!(matches!(result, Err(ProbeError::Protocol(_))), "{query}: {result:?}");
+        assert!(matches!(result, Err(ProbeError { reason: Reason::Protocol, .. })), "{query}: {result:?}");
     }
     assert!(lines.try_recv().is_err());
 }
@@ -67,25 +68,25 @@ fn a_slow_server_is_left_at_the_deadline() {
     let limit = Duration::from_secs(1);
     let (silent, _lines) = server(hold);
     let result = within(&lab(), &ask(&silent, "example.de"), limit);
-    assert_eq!(result.unwrap_err(), ProbeError::Timeout(Phase::FirstByte));
+    assert_eq!(result.unwrap_err(), ProbeError::late(Reason::TimeoutFirstByte));
     let (endless, _lines) = server(|stream| {
         while stream.write_all(b"x").is_ok() {
             std::thread::yield_now();
         }
     });
     let request = Request { body_limit: usize::MAX, ..ask(&endless, "example.de") };
-    assert_eq!(within(&lab(), &request, limit).unwrap_err(), ProbeError::Timeout(Phase::Body));
+    assert_eq!(within(&lab(), &request, limit).unwrap_err(), ProbeError::late(Reason::TimeoutBody));
 }
 
 #[test]
 fn a_forbidden_address_is_not_asked() {
     let (site, lines) = server(|_| {});
     let prober = HttpProber::new(NetConfig::default());
-    assert_eq!(send(&prober, &ask(&site, "example.de")).unwrap_err(), ProbeError::ForbiddenAddress);
+    assert_eq!(send(&prober, &ask(&site, "example.de")).unwrap_err(), ProbeError::forbidden());
     assert!(lines.try_recv().is_err());
     let closed = SocketAddr::from(([127, 0, 0, 1], closed_port()));
     let request = Request { via: Via::Whois, ..get(&format!("http://{closed}/example.de")) };
-    assert!(matches!(send(&lab(), &request), Err(ProbeError::Connect(_))));
+    assert!(matches!(send(&lab(), &request), Err(ProbeError { reason: Reason::Connect, .. })));
 }
 
 #[test]
@@ -113,6 +114,6 @@ fn queries_use_the_outbound_proxy() {
 
     let refusing = Site::saying("HTTP/1.1 403 Forbidden\r\n\r\n");
     let result = send(&through(&refusing.url(""), true), &ask(&site, "example.de"));
-    assert!(matches!(result, Err(ProbeError::Connect(_))), "{result:?}");
+    assert!(matches!(result, Err(ProbeError { reason: Reason::Connect, .. })), "{result:?}");
     assert!(lines.try_recv().is_err());
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use sightline::modules::probe::{Browsers, Mark, Phase, ProbeError, Response};
+use sightline::modules::probe::{Browsers, Mark, ProbeError, Response};
+use sightline::modules::reason::Reason;
 
 use super::lab::{self, LONG, css, page, text};
 use crate::checks::cases::served;
@@ -90,24 +91,27 @@ fn an_endless_page_affects_only_its_own_check() {
     let seen = lab.see_wanted(&never, Duration::from_secs(4), Result::is_ok);
     assert_eq!(seen.unwrap().status, 200, "as it stands in the end");
     for (path, phase) in [
-        ("/silent", Phase::FirstByte),
-        ("/busy", Phase::Body),
-        ("/half", Phase::Body),
-        ("/alerts", Phase::FirstByte),
+        ("/silent", Reason::TimeoutFirstByte),
+        ("/busy", Reason::TimeoutBody),
+        ("/half", Reason::TimeoutBody),
+        ("/alerts", Reason::TimeoutFirstByte),
     ] {
-        let limit = Duration::from_secs(if phase == Phase::Body { 4 } else { 2 });
+        let limit = Duration::from_secs(if phase == Reason::TimeoutBody { 4 } else { 2 });
         // A busy page may hang before it is checked for the first time.
         let is_due = |seen: &Result<Response, ProbeError>| match seen {
-            Err(ProbeError::Timeout(at)) => *at == phase || path == "/busy",
+            Err(error) if error.reason.is_timeout() => error.reason == phase || path == "/busy",
             _ => false,
         };
         let seen = lab.see_wanted(&page(&site.url(path), &[css("#none")]), limit, is_due);
         assert!(is_due(&seen), "{path}: {:?}", seen.map(|seen| seen.status));
     }
     let seen = lab.see(&page(&site.url("/download"), &[css("#none")]));
-    assert!(matches!(&seen, Err(ProbeError::Protocol(why)) if why.contains("a download")), "{seen:?}");
+    assert!(
+        matches!(&seen, Err(ProbeError { reason: Reason::Protocol, why, .. }) if why.contains("a download")),
+        "{seen:?}"
+    );
     let seen = lab.see(&page(&site.url("/round"), &[css("#none")]));
-    assert!(matches!(seen, Err(ProbeError::Redirect(_))), "{seen:?}");
+    assert!(matches!(seen, Err(ProbeError { reason: Reason::Redirect, .. })), "{seen:?}");
     let seen = lab.see_within(&page(&site.url("/closed"), &[css("#none")]), Duration::from_secs(4));
     assert!(seen.is_err() || seen.unwrap().status == 200);
     lab.see(&page(&site.url("/hit"), &[css("h1.name")])).unwrap();
@@ -117,14 +121,23 @@ fn an_endless_page_affects_only_its_own_check() {
 fn unreachable_pages_have_a_reason() {
     let (lab, site) = (lab::shared(), site());
     let closed = lab.see(&page(&format!("http://127.0.0.1:{}/", closed_port()), &[css("a")]));
-    assert!(matches!(closed, Err(ProbeError::Connect(_))), "{closed:?}");
+    assert!(matches!(closed, Err(ProbeError { reason: Reason::Connect, .. })), "{closed:?}");
     let closed = lab.see(&page(&format!("https://127.0.0.1:{}/", site.addr.port()), &[css("a")]));
     // The site closes a connection that is not HTTP.
-    assert!(matches!(closed, Err(ProbeError::Tls(_) | ProbeError::Connect(_))), "{closed:?}");
+    assert!(
+        matches!(
+            closed,
+            Err(ProbeError { reason: Reason::Tls, .. } | ProbeError { reason: Reason::Connect, .. })
+        ),
+        "{closed:?}"
+    );
     let unknown = lab.see(&page("https://no-such-host.invalid/", &[css("a")]));
-    assert!(matches!(unknown, Err(ProbeError::Dns(_))), "{unknown:?}");
+    assert!(matches!(unknown, Err(ProbeError { reason: Reason::Dns, .. })), "{unknown:?}");
     for url in ["file:///etc/passwd", "chrome://version/", "about:blank", "data:text/html,x"] {
-        assert!(matches!(lab.see(&page(url, &[css("a")])), Err(ProbeError::Protocol(_))), "{url}");
+        assert!(
+            matches!(lab.see(&page(url, &[css("a")])), Err(ProbeError { reason: Reason::Protocol, .. })),
+            "{url}"
+        );
     }
 }
 
@@ -138,7 +151,7 @@ fn huge_and_hostile_pages_are_truncated() {
     // The page has replaced the objects that scripts use: it can prevent or falsify its answer, but do no harm.
     let bent =
         lab.see_within(&page(&site.url("/bent"), &[Mark::Text("bent".into())]), Duration::from_secs(4));
-    assert!(!matches!(bent, Err(ProbeError::Browser(_))), "{bent:?}");
+    assert!(!matches!(bent, Err(ProbeError { reason: Reason::Browser, .. })), "{bent:?}");
     lab.see(&page(&site.url("/hit"), &[css("h1.name")])).unwrap();
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sightline::modules::probe::{Mark, ProbeError};
+use sightline::modules::reason::Reason;
 use sightline::net::NetConfig;
 
 use super::lab::{self, Lab, css, page, text};
@@ -188,8 +189,9 @@ fn no_page_reaches_a_private_address() {
         for url in [Some(&url), ways.get(index)].into_iter().flatten() {
             let seen = lab.see(&page(url, &[Mark::Text("secret".into())])).map(|seen| seen.status);
             // A loopback name that the system's resolver does not know does not resolve.
-            let leads_nowhere = host.ends_with(".localhost") && matches!(seen, Err(ProbeError::Dns(_)));
-            assert!(seen == Err(ProbeError::ForbiddenAddress) || leads_nowhere, "{url}: {seen:?}");
+            let leads_nowhere =
+                host.ends_with(".localhost") && matches!(seen, Err(ProbeError { reason: Reason::Dns, .. }));
+            assert!(seen == Err(ProbeError::forbidden()) || leads_nowhere, "{url}: {seen:?}");
         }
     }
     assert_eq!((secret.visits(), secret.datagrams(), endpoint.connections()), (0, 0, 0));

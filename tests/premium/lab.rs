@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use sightline::modules::definition::{Method, Via};
-use sightline::modules::probe::{
-    Browsers, CookieJar, Mark, Phase, ProbeError, Prober, Request, Response, Trace,
-};
+use sightline::modules::probe::{Browsers, CookieJar, Mark, ProbeError, Prober, Request, Response, Trace};
+use sightline::modules::reason::Reason;
 use sightline::net::browser::{BrowserSource, EgressProxyAddress};
 use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
 
@@ -60,7 +59,7 @@ impl Lab {
             let seen = self.prober.send(request, &mut CookieJar::default(), began + limit);
             let took = began.elapsed();
             assert!(took < limit + LONG / 3, "{took:?} for a limit of {limit:?}: {seen:?}");
-            let is_unopened = matches!(seen, Err(ProbeError::Timeout(Phase::Connect)));
+            let is_unopened = matches!(seen, Err(ProbeError { reason: Reason::TimeoutConnect, .. }));
             if !is_unopened || begun.elapsed() >= LONG {
                 return seen;
             }

@@ -4,7 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use sightline::modules::probe::{Browsers, Phase, ProbeError, Request, Response};
+use sightline::modules::probe::{Browsers, ProbeError, Request, Response};
+use sightline::modules::reason::Reason;
 use sightline::net::browser::BrowserSource;
 use sightline::net::{BrowserConfig, RealBrowsers};
 
@@ -45,11 +46,11 @@ fn a_dead_browser_is_replaced() {
     lab.see(&there).unwrap();
 
     let error = struck_while_looking(&lab, &waiting, &site, is_renderer);
-    assert!(matches!(error, ProbeError::Browser(_)), "{error:?}");
+    assert!(matches!(error, ProbeError { reason: Reason::Browser, .. }), "{error:?}");
     lab.see(&there).unwrap();
     lab.with_another_browser(|| {
         let error = struck_while_looking(&lab, &waiting, &site, is_browser);
-        assert!(matches!(error, ProbeError::Browser(_)), "{error:?}");
+        assert!(matches!(error, ProbeError { reason: Reason::Browser, .. }), "{error:?}");
         lab.see_at_last(&there);
     });
     // Killed while the browser is idle: the next check does not notice it.
@@ -64,7 +65,7 @@ fn a_dead_browser_is_replaced() {
     assert!(before.values().any(|command| is_browser(command)), "{before:?}");
     lab.browsers.stop();
     assert!(!lab.browsers.is_available());
-    assert!(matches!(lab.see(&there), Err(ProbeError::Browser(_))));
+    assert!(matches!(lab.see(&there), Err(ProbeError { reason: Reason::Browser, .. })));
     eventually("all processes are gone", || before.keys().all(|id| !lab::lives(*id)));
 }
 
@@ -101,7 +102,7 @@ fn checks_without_a_browser_end_with_a_reason() {
         let browsers = only(source.clone());
         assert!(!browsers.is_available(), "{source:?}");
         let error = see(&browsers, &request, lab::LONG).map(|seen| seen.status);
-        let says = matches!(&error, Err(ProbeError::Browser(said)) if said.contains(why));
+        let says = matches!(&error, Err(ProbeError { reason: Reason::Browser, why: said, .. }) if said.contains(why));
         assert!(says, "{source:?}: {error:?}");
     }
     assert!(site.received().is_empty());
@@ -115,7 +116,7 @@ fn a_program_that_never_answers_is_ended() {
     let browsers =
         only(program(&folder, &format!("echo $$ >{id}; trap '' TERM; while :; do sleep 600; done")));
     let error = see(&browsers, &page("http://a.example/", &[css("p")]), Duration::from_millis(300));
-    assert_eq!(error.map(|seen| seen.status), Err(ProbeError::Timeout(Phase::Connect)));
+    assert_eq!(error.map(|seen| seen.status), Err(ProbeError::late(Reason::TimeoutConnect)));
     let mut started = None;
     eventually("the program runs", || {
         started = std::fs::read_to_string(&id).ok().and_then(|id| id.trim().parse().ok());
@@ -139,7 +140,7 @@ fn a_browser_that_starts_late_is_not_lost() {
     let browsers = chromium.browsers(lab::lab_net(), 1);
     let request = page("http://a.example/u", &[css("p")]);
     let early = see(&browsers, &request, Duration::from_millis(300)).map(|seen| seen.status);
-    assert_eq!(early, Err(ProbeError::Timeout(Phase::Connect)));
+    assert_eq!(early, Err(ProbeError::late(Reason::TimeoutConnect)));
     may_start.turn_on();
     assert_eq!(see(&browsers, &request, lab::LONG).unwrap().status, 200);
     assert_eq!(chromium.commands("Page.navigate").len(), 1);
@@ -150,22 +151,22 @@ fn a_browser_that_starts_late_is_not_lost() {
 #[test]
 fn a_browser_that_hangs_or_breaks_ends_its_checks_in_time() {
     let request = page("http://a.example/u", &[css("p")]);
-    let late = ProbeError::Timeout(Phase::FirstByte);
-    let crash = ProbeError::Browser("the browser was lost: it does not answer".into());
+    let late = ProbeError::late(Reason::TimeoutFirstByte);
+    let crash = Reason::Browser.because("the browser was lost: it does not answer");
     for (command, says, want) in [
         ("Runtime.evaluate", (|| Says::Nothing) as fn() -> Says, late.clone()),
         ("Runtime.evaluate", || Says::End, crash),
         ("Page.navigate", || Says::Value(serde_json::json!({"errorText": "net::ERR_NAME_NOT_RESOLVED"})), {
-            ProbeError::Dns("the name does not resolve".into())
+            Reason::Dns.because("the name does not resolve")
         }),
         ("Runtime.evaluate", || Says::Value(serde_json::json!({"result": {"value": [[]]}})), late.clone()),
         ("Runtime.evaluate", || Says::Value(serde_json::json!("no object")), late.clone()),
         ("Runtime.evaluate", || Says::Value(serde_json::json!({"result": ["no object"]})), late),
         ("Runtime.evaluate", || Says::Value(" ".repeat(33 << 20).into()), {
-            ProbeError::Browser("the browser was lost: its answer is too large".into())
+            Reason::Browser.because("the browser was lost: its answer is too large")
         }),
         ("Target.createTarget", || Says::Refusal, {
-            ProbeError::Browser("cannot open a page: it refuses a command".into())
+            Reason::Browser.because("cannot open a page: it refuses a command")
         }),
     ] {
         let is_broken = Switch::default();
@@ -213,8 +214,8 @@ fn a_place_is_not_held_by_a_page_that_does_not_close() {
         eventually("the place is taken", || is_held.is_on());
         let waits = scope.spawn(|| see(&browsers, &request, far).map(|seen| seen.status));
         browsers.stop();
-        let why = "no browser: the service is shutting down".into();
-        assert_eq!(waits.join().unwrap(), Err(ProbeError::Browser(why)));
+        let why = "no browser: the service is shutting down";
+        assert_eq!(waits.join().unwrap(), Err(Reason::Browser.because(why)));
         assert!(holds.join().unwrap().is_err());
     });
 }

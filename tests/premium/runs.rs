@@ -72,7 +72,7 @@ impl Stage {
 
     fn render(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
         if self.dead.load(Ordering::SeqCst) {
-            return Err(ProbeError::Browser("the browser died".into()));
+            return Err(Reason::Browser.because("the browser died"));
         }
         let open = self.open_now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_open.fetch_max(open, Ordering::SeqCst);

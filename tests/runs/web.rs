@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
-use sightline::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response};
+use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
+use sightline::modules::reason::Reason;
 
 /// Returns the email addresses on `list-NUMBER`; some sources write them with capitals.
 pub(super) fn listed(number: usize) -> Vec<String> {
@@ -63,7 +64,7 @@ impl PlayedWeb {
 
     fn answer(&self, request: &Request, deadline: Instant) -> Result<Response, ProbeError> {
         if self.down.load(Ordering::SeqCst) {
-            return Err(ProbeError::Dns("no answer".into()));
+            return Err(Reason::Dns.because("no answer"));
         }
         let module = &*request.trace.module;
         let status = match module.split('-').next().unwrap() {
@@ -76,7 +77,7 @@ impl PlayedWeb {
             "limited" => 200,
             "hang" => {
                 std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
-                return Err(ProbeError::Timeout(Phase::FirstByte));
+                return Err(ProbeError::late(Reason::TimeoutFirstByte));
             }
             "list" => 200,
             "profile" => {

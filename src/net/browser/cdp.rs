@@ -17,7 +17,6 @@ use tungstenite::{HandshakeError, Message, WebSocket};
 use url::Url;
 
 use super::process::Browser;
-use crate::modules::probe::ProbeError;
 use crate::net::dial::{self, Timed};
 use crate::net::failure::is_timeout;
 
@@ -72,7 +71,7 @@ impl Fault {
             Self::Crashed => "the page crashed",
             Self::Closed => "the page closed itself",
         };
-        ProbeError::Browser(format!("{what}: {why}"))
+        Reason::Browser.because(format!("{what}: {why}"))
     }
 }
 
@@ -110,7 +109,7 @@ impl Page {
     pub(super) fn connect(browser: &Arc<Browser>, until: Instant) -> Result<Self, Fault> {
         let until = until.min(Instant::now() + SHORT);
         let stream = dial::dial(&[browser.addr], until).map_err(|error| match error {
-            ProbeError::Timeout(_) => Fault::Late,
+            _ if error.reason.is_timeout() => Fault::Late,
             _ => Fault::Gone,
         })?;
         let stream = Timed { stream, deadline: until };

@@ -226,7 +226,7 @@ impl EgressProxy {
             let is_foreign_name = target.addresses.is_empty() && guard::is_public_name(&target.host);
             target.addresses.retain(|addr| !is_of_this_machine(addr.ip()));
             if target.addresses.is_empty() && !is_foreign_name {
-                return Err(ProbeError::ForbiddenAddress);
+                return Err(ProbeError::forbidden());
             }
         }
         let server = Arc::new(self.wire.connect(&target, deadline)?);

@@ -8,7 +8,8 @@ use url::Url;
 
 use super::cdp::{Fault, LOST, Page};
 use super::egress::PageLoad;
-use crate::modules::probe::{Phase, ProbeError, Request, Response};
+use crate::modules::probe::{ProbeError, Request, Response};
+use crate::modules::reason::Reason;
 
 const PAGE_STATE: &str = include_str!("page_state.js");
 /// The first pause between two checks. The pauses grow, because most pages are ready either soon or late.
@@ -49,8 +50,8 @@ enum PageState {
 fn end_by(fault: Fault) -> Result<(), ProbeError> {
     Err(match fault {
         Fault::Refused | Fault::Late => return Ok(()),
-        Fault::Closed => ProbeError::Protocol("the page closed itself".into()),
-        Fault::Crashed => ProbeError::Browser("the page crashed its browser".into()),
+        Fault::Closed => Reason::Protocol.because("the page closed itself"),
+        Fault::Crashed => Reason::Browser.because("the page crashed its browser"),
         Fault::Gone | Fault::TooLarge => fault.error(LOST),
     })
 }
@@ -68,7 +69,11 @@ pub(super) fn wait_for(
     loop {
         let now = Instant::now();
         if now >= deadline {
-            return Err(ProbeError::Timeout(if is_seen { Phase::Body } else { Phase::FirstByte }));
+            return Err(ProbeError::late(if is_seen {
+                Reason::TimeoutBody
+            } else {
+                Reason::TimeoutFirstByte
+            }));
         }
         let is_error_page_over = loaded_with_error.is_some_and(|since| now >= since + ERROR_PAGE_TIMEOUT);
         let is_last = is_error_page_over || now >= last_check;
@@ -100,7 +105,7 @@ pub(super) fn wait_for(
             }
             // The page has led to another one.
             Ok(Ok(PageState::Error)) if is_answered => {
-                let other = || ProbeError::Connect("the page leads to one that does not load".into());
+                let other = || Reason::Connect.because("the page leads to one that does not load");
                 return Err(refusal(page, page_load, deadline).unwrap_or_else(other));
             }
             // A page can change the browser's objects, which makes the script's result invalid.
@@ -118,7 +123,7 @@ pub(super) fn wait_for(
 /// Returns the reason why the egress proxy refused the page that the browser could not load, if it did.
 fn refusal(page: &mut Page, page_load: &PageLoad, deadline: Instant) -> Option<ProbeError> {
     if page_load.is_too_large() {
-        return Some(ProbeError::Body("the page loads too much".into()));
+        return Some(Reason::Body.because("the page loads too much"));
     }
     page_load.refusal(page.url(deadline)?.host_str()?)
 }
@@ -130,7 +135,7 @@ fn answer(
     html: String,
     is_cut: bool,
 ) -> Result<Response, ProbeError> {
-    let final_url = Url::parse(url).map_err(|_| ProbeError::Protocol("the page has no valid URL".into()))?;
+    let final_url = Url::parse(url).map_err(|_| Reason::Protocol.because("the page has no valid URL"))?;
     let (body, truncated) = truncate(html, request.body_limit);
     let headers = vec![("content-type".into(), "text/html; charset=utf-8".into())];
     Ok(Response { status, final_url, headers, body, truncated: truncated || is_cut })
@@ -152,25 +157,24 @@ fn from_code(code: &str) -> ProbeError {
     let code = code.trim_start_matches("net::");
     let is = |signs: &[&str]| signs.iter().any(|sign| code.contains(sign));
     if is(&["PROXY_CONNECTION"]) {
-        ProbeError::Browser("the browser does not reach the egress proxy (--browser-guard)".into())
+        Reason::Browser.because("the browser does not reach the egress proxy (--browser-guard)")
     } else if is(&["INTERNET_DISCONNECTED", "NETWORK_CHANGED", "INSUFFICIENT_RESOURCES"]) {
-        ProbeError::Browser(format!("the browser cannot load pages: {code}"))
+        Reason::Browser.because(format!("the browser cannot load pages: {code}"))
     } else if is(&["NAME_NOT_RESOLVED", "DNS_PROBE", "NAME_RESOLUTION"]) {
-        ProbeError::Dns("the name does not resolve".into())
+        Reason::Dns.because("the name does not resolve")
     } else if is(&["REDIRECT"]) {
-        ProbeError::Redirect(
-            "more redirects than a browser follows, or to a URL that is not http or https".into(),
-        )
+        Reason::Redirect
+            .because("more redirects than a browser follows, or to a URL that is not http or https")
     } else if is(&["CERT", "SSL"]) {
-        ProbeError::Tls(code.to_owned())
+        Reason::Tls.because(code.to_owned())
     } else if is(&["TIMED_OUT"]) {
-        ProbeError::Timeout(Phase::FirstByte)
+        ProbeError::late(Reason::TimeoutFirstByte)
     } else if is(&["CONNECTION", "TUNNEL", "EMPTY_RESPONSE", "SOCKET"]) {
-        ProbeError::Connect(code.to_owned())
+        Reason::Connect.because(code.to_owned())
     } else if is(&["ABORTED"]) {
-        ProbeError::Protocol("the site shows no page, but a download or nothing".into())
+        Reason::Protocol.because("the site shows no page, but a download or nothing")
     } else {
-        ProbeError::Protocol(code.to_owned())
+        Reason::Protocol.because(code.to_owned())
     }
 }
 
@@ -203,7 +207,7 @@ mod tests {
             ("ERR_INVALID_HTTP_RESPONSE", "protocol"),
             ("net::ERR_ABORTED", "protocol"),
         ] {
-            assert_eq!(from_code(code).reason().as_str(), reason, "{code}");
+            assert_eq!(from_code(code).reason.as_str(), reason, "{code}");
         }
     }
 }

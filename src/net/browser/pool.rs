@@ -12,7 +12,8 @@ use super::cdp::{Fault, LOST, Page};
 use super::egress::{EgressProxy, PageLoad};
 use super::page;
 use super::process::{Browser, Launcher, want_of_resources};
-use crate::modules::probe::{CookieJar, Phase, ProbeError, Prober, Request, Response};
+use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
+use crate::modules::reason::Reason;
 
 /// The time for which a check of the browser holds, and so does a failed start.
 const CHECKED_FOR: Duration = Duration::from_secs(2);
@@ -28,7 +29,7 @@ const CLOSING: Duration = Duration::from_millis(150);
 /// checked if it is the operator's.
 const CLOSING_AT_MOST: Duration = Duration::from_secs(1);
 /// The error if waiting for a place or a browser takes longer than the deadline.
-const LATE: ProbeError = ProbeError::Timeout(Phase::Connect);
+const LATE: ProbeError = ProbeError::late(Reason::TimeoutConnect);
 
 /// The browser and the places.
 pub(super) struct Pool {
@@ -254,7 +255,7 @@ impl Prober for Pool {
     fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
         // URLs of files and of the browser itself are refused.
         if !matches!(request.url.scheme(), "http" | "https") || !request.url.has_host() {
-            return Err(ProbeError::Protocol("the URL of a request must be http or https".into()));
+            return Err(Reason::Protocol.because("the URL of a request must be http or https"));
         }
         let place = self.take(deadline)?;
         let mut page = self.open(&place, deadline)?;
@@ -263,7 +264,7 @@ impl Prober for Pool {
         let until = deadline.checked_sub(CLOSING).unwrap_or(deadline);
         let seen = match page.navigate(&request.url, until) {
             Ok(()) => page::wait_for(&mut page, request, &page_load, until),
-            Err(Fault::Late) => Err(ProbeError::Timeout(Phase::FirstByte)),
+            Err(Fault::Late) => Err(ProbeError::late(Reason::TimeoutFirstByte)),
             Err(fault) => Err(fault.error(LOST)),
         };
         place.egress.load(None);
@@ -273,7 +274,7 @@ impl Prober for Pool {
 }
 
 fn no_browser(why: &str) -> ProbeError {
-    want_of_resources().unwrap_or_else(|| ProbeError::Browser(format!("no browser: {why}")))
+    want_of_resources().unwrap_or_else(|| Reason::Browser.because(format!("no browser: {why}")))
 }
 
 /// Returns whether the browser answers, or cannot be asked because this process is out of descriptors.

@@ -214,7 +214,7 @@ pub(in crate::runs) fn fetch(
     // A decoder that panics ends only this picture.
     let fetched = catch_unwind(AssertUnwindSafe(|| {
         let answer = prober.send(&request, &mut CookieJar::default(), deadline);
-        match answer.map_err(|error| error.reason().to_string())? {
+        match answer.map_err(|error| error.reason.to_string())? {
             answer if answer.status == 200 && !answer.truncated => {
                 Picture::decode(&answer.body, deadline).map_err(str::to_owned)
             }

@@ -31,7 +31,7 @@ const SAMPLED_QUERIES: u64 = 20;
 /// The mail domains of the addresses that are tried.
 const MAIL_DOMAINS: [&str; 3] = ["example.com", "example.org", "example.net"];
 /// The error of a plan without an answer. No other failure in a trial has this error.
-const UNPLAYABLE: ProbeError = ProbeError::ForbiddenAddress;
+const UNPLAYABLE: ProbeError = ProbeError::forbidden();
 
 /// A module that the simulated web cannot simulate, with the cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -183,7 +183,7 @@ fn judge(site: &Arc<Site>, module: &Module, plan: &Plan, query: &Query) -> Resul
     }
     let reason = report.reason.map_or("", Reason::as_str);
     let matcher = report.evidence.matcher.unwrap_or_default();
-    let is_unplayable = report.reason == Some(UNPLAYABLE.reason());
+    let is_unplayable = report.reason == Some(UNPLAYABLE.reason);
     Err((!is_unplayable).then(|| format!("{} {reason} {matcher}", report.outcome).trim_end().to_owned()))
 }
 
