@@ -10,7 +10,7 @@ use super::digest::Algorithm;
 use super::html::{Element, Page, ScriptKind};
 use super::pointer::Pointer;
 use super::probe::{CookieJar, Response};
-use super::script_json::{self, Documents, MAX_COST};
+use super::script_json::{self, Documents, MAX_COST, measure};
 use super::text::unquote_txt;
 
 /// The bytes of a page in which its own charset declaration is searched, as the HTML standard prescribes.
@@ -61,7 +61,7 @@ impl<'r> Answer<'r> {
     pub(crate) fn json(&self) -> Option<&Value> {
         let read = || {
             let text = strip_guard(self.text());
-            let is_read = !self.is_cut() && script_json::cost(text) <= MAX_COST;
+            let is_read = !self.is_cut() && measure(text).is_some_and(|(_, cost)| cost <= MAX_COST);
             is_read.then(|| script_json::read(text).map(with_joined_txt)).flatten()
         };
         self.forms.json.get_or_init(read).as_ref()
@@ -70,7 +70,9 @@ impl<'r> Answer<'r> {
     /// Returns whether the body is not read as JSON because that would take too much memory.
     pub(crate) fn is_json_too_large(&self) -> bool {
         let text = strip_guard(self.text());
-        text.starts_with(['{', '[']) && self.json().is_none() && script_json::cost(text) > MAX_COST
+        text.starts_with(['{', '['])
+            && self.json().is_none()
+            && measure(text).is_some_and(|(_, cost)| cost > MAX_COST)
     }
 
     /// Returns the body as HTML.
@@ -229,27 +231,19 @@ fn looks_like_utf8(body: &[u8]) -> bool {
     good > bad * 10
 }
 
-/// Returns the media type in lower case and the charset. As in browsers, the last valid `Content-Type` counts, and one of
-/// the same type without a charset keeps the charset.
+/// Returns the media type in lower case and the charset. If the header is repeated, the last type and the first charset
+/// count.
 fn content_type(response: &Response) -> (String, Option<&'static Encoding>) {
-    let mut found = (String::new(), None);
-    let values = response.headers.iter().filter(|(name, _)| name == "content-type");
-    for value in values.flat_map(|(_, value)| value.split(',')) {
-        let mut parts = value.split(';');
-        let kind = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
-        let is_type = kind.split_once('/').is_some_and(|(top, sub)| !top.is_empty() && !sub.is_empty());
-        if !is_type || kind == "*/*" || kind.contains(char::is_whitespace) {
-            continue;
-        }
-        let charset = parts.find_map(|parameter| {
-            let (name, value) = parameter.split_once('=')?;
-            let value = value.trim().trim_matches(['"', '\'']);
-            name.trim().eq_ignore_ascii_case("charset").then(|| encoding(value))?
-        });
-        let kept = found.1.filter(|_| found.0 == kind);
-        found = (kind, charset.or(kept));
-    }
-    found
+    let values =
+        || response.headers.iter().filter(|(name, _)| name == "content-type").map(|(_, value)| value);
+    let kinds = values().filter_map(|value| value.split([';', ',']).next());
+    let kind = kinds.map(str::trim).rfind(|kind| kind.contains('/') && *kind != "*/*");
+    let charset = values().flat_map(|value| value.split(';')).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let value = value.trim().trim_matches(['"', '\'']);
+        name.trim().eq_ignore_ascii_case("charset").then(|| encoding(value))?
+    });
+    (kind.unwrap_or_default().to_ascii_lowercase(), charset)
 }
 
 /// Returns the encoding with that label. There is none for charsets that browsers do not decode.

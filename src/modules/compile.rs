@@ -209,9 +209,10 @@ impl Check<'_> {
         let is_other = !is_plain || probe.via != Via::Http;
         let message = "a feed is fetched with GET over HTTP, without a body";
         self.refuse_if(probe.feed.is_some() && is_other, &format!("{at}.feed"), message);
-        let is_more = !is_plain || probe.follow || !probe.headers.is_empty();
-        let message = "a WHOIS query has no method, headers, body or redirects: leave them out";
-        self.refuse_if(probe.via == Via::Whois && is_more, at, message);
+        let is_more = !is_plain || !probe.headers.is_empty() || (probe.follow && probe.via == Via::Whois);
+        let message =
+            "a browser and WHOIS take no method, headers or body, and WHOIS no redirects: leave them out";
+        self.refuse_if(probe.via != Via::Http && is_more, &format!("{at}.via"), message);
     }
 
     fn rules(&mut self) {
@@ -253,18 +254,10 @@ impl Check<'_> {
     /// Checks an extractor. `elements` gives what it reads from, if that is not a whole answer, and `may_choose` says whether
     /// it can name the answer.
     fn extractor(&mut self, at: &str, long: &LongExtractor, may_choose: bool, elements: Option<&Source>) {
-        let message = "the answer is that of the probe, the list or the outer extractor: leave it out";
+        let message = "the answer is that of the probe or the list: leave it out";
         self.refuse_if(long.probe.is_some() && !may_choose, &format!("{at}.probe"), message);
-        match (&long.inner, long.from.is_empty()) {
-            (None, true) => self.add(&format!("{at}.from"), "it is empty; name at least one KIND:ARGUMENT"),
-            (Some(_), false) => {
-                self.add(&format!("{at}.from"), "`inner` reads instead of it: leave one of them out");
-            }
-            (Some(_), true) if long.each.is_none() => {
-                self.add(&format!("{at}.inner"), "set `each` to the elements that it reads from");
-            }
-            _ => {}
-        }
+        let message = "it is empty; name at least one KIND:ARGUMENT";
+        self.refuse_if(long.from.is_empty(), &format!("{at}.from"), message);
         if let Some(each) = &long.each {
             let is_here = matches!(each.reads, Reads::Json(_)) || elements.is_none();
             let allowed = "write /POINTER/*, or outside of lists jsonld:/POINTER or script:/POINTER/*";
@@ -284,9 +277,6 @@ impl Check<'_> {
                 }
                 _ => {}
             }
-        }
-        if let Some(inner) = &long.inner {
-            self.extractor(&format!("{at}.inner"), inner, false, elements);
         }
     }
 
@@ -338,13 +328,6 @@ impl Check<'_> {
         let message = "a browser's hit is always confirmed; leave it out";
         self.refuse_if(entry.control == Some(false), "control", message);
         let drawn = |index: usize| entry.probes[index].via == Via::Browser;
-        for (index, probe) in entry.probes.iter().enumerate().filter(|(index, _)| drawn(*index)) {
-            let message = "a browser opens pages: method GET, no body";
-            let is_sent = probe.method != Method::Get || probe.has_body();
-            self.refuse_if(is_sent, &format!("probes[{index}].via"), message);
-            let message = "a browser sends headers of its own; leave them out";
-            self.refuse_if(!probe.headers.is_empty(), &format!("probes[{index}].headers"), message);
-        }
         let is_drawn = |at: Option<usize>| at.map_or((0..entry.probes.len()).any(drawn), drawn);
         for (list, index, rule) in entry.rules().filter(|(.., rule)| is_drawn(rule.probe)) {
             let at = format!("{list}[{index}]");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::definition::{ConditionKinds, Matcher};
+use super::definition::{Basis, Matcher};
 use super::module::Module;
 use super::outcome::ControlVerdict;
 
@@ -28,25 +28,24 @@ pub enum Strength {
 impl Strength {
     /// Returns the strength of a hit of the matcher `hit` in a module with the miss rules `misses`.
     pub(crate) fn of(hit: &Matcher, misses: &[Matcher]) -> Self {
-        let miss =
-            |fits: fn(&ConditionKinds) -> bool| misses.iter().any(|rule| fits(&rule.condition_kinds()));
-        match hit.condition_kinds() {
-            ConditionKinds { echo_in_json: true, .. } => Self::EchoInJson,
-            ConditionKinds { echo_in_text: true, .. } => Self::EchoInText,
-            ConditionKinds { json: true, absence, .. } => {
-                let is_told_apart = absence || miss(|it| it.json || it.marker || it.absence);
-                if is_told_apart { Self::BothMembers } else { Self::Member }
+        let is_absence = hit.rests_on(&[Basis::Absence]);
+        let is_told_apart = |by: &[Basis]| is_absence || misses.iter().any(|miss| miss.rests_on(by));
+        let echoes = |is_json| {
+            hit.conditions().iter().any(|it| it.echoes_query && (it.basis == Basis::Json) == is_json)
+        };
+        match () {
+            () if echoes(true) => Self::EchoInJson,
+            () if echoes(false) => Self::EchoInText,
+            () if hit.rests_on(&[Basis::Json]) => {
+                let by = [Basis::Json, Basis::Header, Basis::Marker, Basis::Absence];
+                if is_told_apart(&by) { Self::BothMembers } else { Self::Member }
             }
-            ConditionKinds { marker: true, absence, .. } => {
-                if absence || miss(|it| it.marker) {
-                    Self::BothMarkers
-                } else {
-                    Self::Marker
-                }
+            () if hit.rests_on(&[Basis::Header, Basis::Marker]) => {
+                if is_told_apart(&[Basis::Header, Basis::Marker]) { Self::BothMarkers } else { Self::Marker }
             }
             // A condition such as "the page does not say that nothing was found" is at most a marker of the miss.
-            ConditionKinds { absence: true, .. } => Self::Marker,
-            _ => Self::Status,
+            () if is_absence => Self::Marker,
+            () => Self::Status,
         }
     }
 

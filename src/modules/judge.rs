@@ -5,7 +5,7 @@ use url::Url;
 use super::answer::Answer;
 use super::barrier;
 use super::confidence::Strength;
-use super::definition::{Matcher, Method, Probe};
+use super::definition::{Basis, Matcher, Method, Probe};
 use super::extract::Answers;
 use super::identity;
 use super::module::Module;
@@ -39,29 +39,15 @@ impl Verdict {
     }
 }
 
-/// Judges the answers of a check, in the order of the probes. `None` is an answer that was not obtained.
-///
-/// No request is sent and nothing is stored.
-pub fn judge(module: &Module, query: &Query, responses: &[Option<Response>]) -> Verdict {
-    let (name, searches, mut saved) = (module.name_of(query), Searches::default(), Saved::new());
-    let (mut answers, mut barrier): (Vec<Option<Answer<'_>>>, _) = (Vec::new(), None);
-    for (index, (probe, response)) in module.entry().probes.iter().zip(responses).enumerate() {
-        let answer = response.as_ref().map(Answer::new);
-        if let Some(answer) = &answer {
-            let known = saved.clone();
-            let values = Values::new(query, &name, &known, &searches);
-            probe.save(answer, values, &mut saved);
-            // An answer from a source that a fallback replaced does not count.
-            if probe.fallback {
-                answers.fill_with(|| None);
-                barrier = None;
-            }
-            barrier = barrier.or_else(|| barrier_of(module, index, answer, &values));
-        }
-        answers.push(answer);
-    }
+/// Judges the answer to the first probe. No request is sent and nothing is stored.
+pub fn judge(module: &Module, query: &Query, response: &Response) -> Verdict {
+    let (name, searches, saved) = (module.name_of(query), Searches::default(), Saved::new());
     let values = Values::new(query, &name, &saved, &searches);
-    barrier.unwrap_or_else(|| judge_answers(module, &Answers(answers), &values))
+    let answer = Answer::new(response);
+    match barrier_of(module, 0, &answer, &values) {
+        Some(barrier) => barrier,
+        None => judge_answers(module, &Answers(vec![Some(answer)]), &values),
+    }
 }
 
 /// Returns the verdict on the answer to a probe if it is a barrier, from the global list or the module's own.
@@ -167,10 +153,10 @@ fn unrecognized<'c, 'a>(
         _ if last.is_empty() => (Outcome::Error, Reason::Empty),
         401 | 403 | 407 | 451 => (Outcome::Blocked, Reason::Forbidden),
         500..=599 => (Outcome::Error, Reason::ServerError),
-        _ if any(|rule| rule.condition_kinds().reads_body, Answer::is_cut) => {
-            (Outcome::Error, Reason::Truncated)
+        _ if any(Matcher::reads_body, Answer::is_cut) => (Outcome::Error, Reason::Truncated),
+        _ if any(|rule| !rule.json.is_empty(), Answer::is_json_too_large) => {
+            (Outcome::Error, Reason::JsonTooLarge)
         }
-        _ if any(Matcher::reads_json, Answer::is_json_too_large) => (Outcome::Error, Reason::JsonTooLarge),
         _ => (Outcome::Error, Reason::Unrecognized),
     }
 }
@@ -203,12 +189,11 @@ impl Case<'_, '_> {
     fn is_misplaced(self, miss: &Matcher) -> bool {
         let is_about = |rule: &&Matcher| rule.probe.is_none_or(|index| index == self.index);
         let mut hits = self.module.entry().hit.iter().filter(is_about).peekable();
-        let condition_kinds = miss.condition_kinds();
         (200..300).contains(&self.answer.response.status)
-            && !(condition_kinds.json || condition_kinds.marker)
+            && !miss.rests_on(&[Basis::Json, Basis::Header, Basis::Marker])
             && self.answer.is_page()
             && hits.peek().is_some()
-            && hits.all(Matcher::reads_json)
+            && hits.all(|rule| !rule.json.is_empty())
     }
 
     /// Returns whether the answer redirects to the requested page itself, perhaps spelt differently. A miss

@@ -9,7 +9,7 @@ use url::form_urlencoded::Serializer;
 use super::answer::Answer;
 use super::barrier::BARRIER_REACH;
 use super::checker::MAX_FEED_BYTES;
-use super::definition::{CssRule, JsonBody, Matcher, Method, Probe, Via, kept};
+use super::definition::{Basis, CssRule, JsonBody, Matcher, Method, Probe, Via, kept};
 use super::extract::Reading;
 use super::module::Module;
 use super::probe::{MAX_BODY_BYTES, Mark, OF_THE_CONNECTION, Request, Trace};
@@ -138,7 +138,7 @@ impl Module {
     pub(super) fn reads_body(&self, index: usize, may_be_last: bool) -> bool {
         let entry = self.entry();
         let is_here = |at: Option<usize>| at.map_or(may_be_last, |at| at == index);
-        entry.rules().any(|(.., rule)| rule.condition_kinds().reads_body && is_here(rule.probe))
+        entry.rules().any(|(.., rule)| rule.reads_body() && is_here(rule.probe))
             || entry.probes[index].save.values().any(|extractor| extractor.reads_body())
             || entry.results.iter().any(|list| list.each.reads_body() && is_here(list.probe))
             || entry.extractors().any(|(at, is_in_list, it)| !is_in_list && it.reads_body() && is_here(at))
@@ -153,8 +153,8 @@ impl Module {
     /// Returns whether rules read the answer to a probe as JSON.
     fn wants_json(&self, index: usize) -> bool {
         let saves = self.entry().probes[index].save.values();
-        saves.flat_map(|extractor| extractor.sources()).any(|source| source.starts_with("json:"))
-            || self.rules_on(index).any(|rule| rule.condition_kinds().json)
+        saves.flat_map(|extractor| &extractor.from).any(|source| source.starts_with("json:"))
+            || self.rules_on(index).any(|rule| rule.rests_on(&[Basis::Json]))
     }
 }
 

@@ -38,7 +38,7 @@ impl Documents {
     /// Adds the document of a script whose type says that it is JSON. Returns `None` if it is not, or a limit was reached.
     pub(crate) fn add_json(&mut self, script: &str) -> Option<()> {
         let text = without_comment(script);
-        let cost = self.cost + cost(text);
+        let cost = self.cost + measure(text)?.1;
         if self.is_full() || cost > MAX_COST {
             self.cost = cost;
             return None;
@@ -69,7 +69,7 @@ impl Documents {
         let argument = code.strip_prefix("JSON.parse(").filter(|text| text.starts_with(['"', '\'', '`']));
         let value = argument.unwrap_or(code);
         let length = match argument {
-            None => may_be_json(code).then(|| balanced(value.as_bytes()))?,
+            None => may_be_json(code).then(|| measure(value))?.map(|(length, _)| length),
             Some(_) => string_length(value.as_bytes()),
         };
         self.tried += length.unwrap_or(value.len());
@@ -82,19 +82,24 @@ impl Documents {
     }
 }
 
-/// Returns an upper bound of a JSON text's cost: 1 for each value, more for an object. Commas and brackets inside strings
-/// are not counted.
-pub(crate) fn cost(text: &str) -> usize {
-    let (bytes, mut sum, mut at) = (text.as_bytes(), 0, 0);
-    while let Some(byte) = bytes.get(at) {
-        sum += match byte {
-            b'{' => OBJECT,
-            b'[' | b',' => 1,
-            _ => 0,
+/// Returns the length of the object or array at the beginning of a text, if it ends, and an upper bound of its cost: 1 for
+/// each value, more for an object. Commas and brackets inside strings do not count.
+pub(crate) fn measure(text: &str) -> Option<(usize, usize)> {
+    let (bytes, mut depth, mut cost, mut at) = (text.as_bytes(), 0usize, 0, 0);
+    loop {
+        let byte = *bytes.get(at)?;
+        (depth, cost) = match byte {
+            b'{' => (depth + 1, cost + OBJECT),
+            b'[' => (depth + 1, cost + 1),
+            b'}' | b']' => (depth.checked_sub(1)?, cost),
+            b',' => (depth, cost + 1),
+            _ => (depth, cost),
         };
-        at += if *byte == b'"' { string_length(&bytes[at..]).unwrap_or(bytes.len()) } else { 1 };
+        at += if byte == b'"' { string_length(&bytes[at..])? } else { 1 };
+        if depth == 0 {
+            return Some((at, cost));
+        }
     }
-    sum
 }
 
 /// Parses a text as JSON. It may contain what JavaScript allows beside it: `undefined`, which becomes null, and in strings
@@ -155,23 +160,6 @@ fn decoded(literal: &str) -> Option<String> {
 
 fn digits(chars: &mut std::str::Chars<'_>, count: usize) -> Option<u16> {
     (0..count).try_fold(0, |number, _| Some(number * 16 + u16::try_from(chars.next()?.to_digit(16)?).ok()?))
-}
-
-/// Returns the length of the object or array at the beginning, if it ends. Brackets inside strings do not count.
-fn balanced(code: &[u8]) -> Option<usize> {
-    let (mut depth, mut at) = (0usize, 0);
-    loop {
-        let byte = code.get(at).filter(|_| at <= MAX_TRIED)?;
-        match byte {
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth -= 1,
-            _ => {}
-        }
-        at += if *byte == b'"' { string_length(&code[at..])? } else { 1 };
-        if depth == 0 {
-            return Some(at);
-        }
-    }
 }
 
 /// Returns whether JSON may begin at the start of `code`. JavaScript seldom quotes the names of members.

@@ -110,6 +110,12 @@ mod tests {
     }
 
     #[test]
+    fn the_strings_of_a_txt_record_are_joined() {
+        assert_eq!(unquote_txt("\"v=spf1 \" \"a\\\"b\\059\""), "v=spf1 a\"b;");
+        assert_eq!(unquote_txt("plain"), "plain");
+    }
+
+    #[test]
     fn a_name_is_found_only_as_a_whole_word() {
         for text in ["bob", "(@Bob)", "https://a.example/u/bob", "bob.a.example", "Seite von BOB.", "bob님"]
         {

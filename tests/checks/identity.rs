@@ -19,7 +19,7 @@ fn play(title: &str, pages: fn(&str, &str) -> Vec<(String, String)>) {
             let body = format!("<html><head>{head}</head><body>profile</body></html>");
             let response = respond(200, &[("content-type", "text/html")], body);
             let response = Response { final_url: final_url.parse().unwrap(), ..response };
-            let verdict = judge(&site, &query, &[Some(response)]);
+            let verdict = judge(&site, &query, &response);
             let ended = match verdict.outcome {
                 Outcome::Hit => "hit",
                 _ => verdict.reason.map_or("", Reason::as_str),

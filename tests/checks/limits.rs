@@ -73,7 +73,7 @@ fn an_unreachable_pointer_does_not_prove_absence() {
         json!({"at": "/*/x", "exists": false}),
     ] {
         let site = module(&json!({"hit": [{"json": [rule]}], "miss": [{"status": [599]}]}));
-        let ends = |body: String| judge(&site, &username("bob"), &[Some(respond(200, &[], body))]).outcome;
+        let ends = |body: String| judge(&site, &username("bob"), &respond(200, &[], body)).outcome;
         let absent = if rule["exists"] == false { Outcome::Hit } else { Outcome::Error };
         assert_eq!(ends(many(5)), absent, "{rule}");
         assert_eq!(ends(many(10_001)), Outcome::Error, "{rule}");
@@ -113,8 +113,8 @@ fn regex_searches_end_at_the_deadline() {
     assert_eq!(report.findings.len(), 1);
 }
 
-fn ends(module: &Module, response: Response) -> (Outcome, Option<&'static str>) {
-    let verdict = judge(module, &username("bob"), &[Some(response)]);
+fn ends(module: &Module, response: &Response) -> (Outcome, Option<&'static str>) {
+    let verdict = judge(module, &username("bob"), response);
     (verdict.outcome, verdict.reason.map(Reason::as_str))
 }
 

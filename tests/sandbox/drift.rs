@@ -245,7 +245,7 @@ fn said(answer: Response, content_type: &str, body: &str) -> Response {
 fn markers(rule: &Matcher) -> Vec<String> {
     let texts = [&rule.words, &rule.any_word, &rule.text].into_iter().flatten().map(|it| it.to_string());
     let titles = [&rule.title, &rule.title_is, &rule.body_is].into_iter().flatten().map(|it| it.to_string());
-    let values = rule.json.iter().flat_map(|rule| rule.equals.iter().chain(&rule.any_of));
+    let values = rule.json.iter().flat_map(|rule| rule.equals.iter().chain(rule.any_of.iter().flatten()));
     let values = values.filter_map(|value| value.as_str().map(str::to_owned));
     let selectors = rule.css.iter().map(|rule| &rule.select);
     // Only the names in a selector are on the page.

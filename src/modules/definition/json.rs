@@ -49,14 +49,11 @@ pub struct JsonRule {
     pub at: Pointer,
     /// Whether a value must be present (`true`) or absent (`false`). Null counts as absent.
     pub exists: Option<bool>,
-    /// Whether the value must be present and null.
-    pub null: Option<bool>,
     /// The JSON value that the selected value must equal.
     pub equals: Option<Value>,
     /// The JSON values of which the selected value must equal one.
-    #[serde(default)]
     #[schemars(length(min = 1))]
-    pub any_of: Vec<Value>,
+    pub any_of: Option<Vec<Value>>,
     /// The JSON value that no selected value may equal.
     pub not_equals: Option<Value>,
     /// Whether the value, as text, must be the query's normal form, regardless of case.
@@ -84,85 +81,91 @@ pub struct JsonRule {
     pub not_matches: Option<Pattern>,
 }
 
+/// A condition of a rule on one of the selected values.
+struct Condition<'r> {
+    name: &'static str,
+    /// Whether one value must meet it. Otherwise, no value may.
+    is_positive: bool,
+    /// Whether it requires at most that a value is absent or empty, and of which type it is.
+    is_bare: bool,
+    test: Box<Test<'r>>,
+}
+
+/// Tests a selected value.
+type Test<'r> = dyn Fn(&Value, &Values<'_>) -> bool + 'r;
+
+/// Returns a condition that one value must meet, if its field is set. `test` gets the field.
+fn must<'r, T>(
+    name: &'static str,
+    field: &'r Option<T>,
+    is_bare: bool,
+    test: fn(&T, &Value, &Values<'_>) -> bool,
+) -> Option<Condition<'r>> {
+    let test = |wanted: &'r T| move |value: &Value, values: &Values<'_>| test(wanted, value, values);
+    let field = field.as_ref()?;
+    Some(Condition { name, is_positive: true, is_bare, test: Box::new(test(field)) })
+}
+
+/// Returns a condition that no value may meet, if its field is set.
+fn must_not<'r, T>(
+    name: &'static str,
+    field: &'r Option<T>,
+    test: fn(&T, &Value, &Values<'_>) -> bool,
+) -> Option<Condition<'r>> {
+    must(name, field, true, test).map(|condition| Condition { is_positive: false, ..condition })
+}
+
 impl JsonRule {
+    /// Returns the conditions on values.
+    fn conditions(&self) -> Vec<Condition<'_>> {
+        let all = [
+            must("equals", &self.equals, self.equals.iter().all(is_empty), equals),
+            must("any_of", &self.any_of, self.any_of.iter().flatten().all(is_empty), |all, value, values| {
+                all.iter().any(|wanted| equals(wanted, value, values))
+            }),
+            must_not("not_equals", &self.not_equals, equals),
+            match self.equals_query {
+                Some(false) => must_not("equals_query", &self.equals_query, is_query),
+                _ => must("equals_query", &self.equals_query, false, is_query),
+            },
+            must("equals_template", &self.equals_template, false, equals_text),
+            must("type", &self.json_type, true, |wanted, value, _| *wanted == JsonType::of(value)),
+            must("min_length", &self.min_length, false, |least, value, _| length(value) >= Some(*least)),
+            must("max_length", &self.max_length, self.max_length == Some(0), |most, value, _| {
+                length(value).is_some_and(|length| length <= *most)
+            }),
+            must("above", &self.above, false, |bound, value, _| value.as_f64() > Some(*bound)),
+            must("below", &self.below, self.below <= Some(1.0), |bound, value, _| {
+                value.as_f64().is_some_and(|number| number < *bound)
+            }),
+            must("contains", &self.contains, false, contains),
+            must_not("not_contains", &self.not_contains, contains),
+            must("matches", &self.matches, false, matches),
+            must_not("not_matches", &self.not_matches, matches),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
     /// Returns whether the rule holds on `root`. If the pointer selects more values than are read, no value
     /// can be proved to be missing.
     pub(crate) fn holds(&self, root: &Value, values: &Values<'_>) -> bool {
         let (selected, is_whole) = self.at.select_known(root);
-        let is_negative = self.conditions().any(|(_, is_positive)| !is_positive);
-        if !is_whole && (self.exists == Some(false) || is_negative) {
+        let (required, excluded): (Vec<_>, Vec<_>) =
+            self.conditions().into_iter().partition(|condition| condition.is_positive);
+        if !is_whole && (self.exists == Some(false) || !excluded.is_empty()) {
             return false;
         }
         let is_there = selected.iter().any(|found| !found.value.is_null());
         self.exists.is_none_or(|wanted| wanted == is_there)
-            && (!self.conditions().any(|(_, is_positive)| is_positive)
-                || selected.iter().any(|found| self.fits(found.value, values)))
-            && !(is_negative && selected.iter().any(|found| self.is_excluded(found.value, values)))
-    }
-
-    /// Returns the conditions on values, each with whether one value must meet it (or else no value may).
-    fn conditions(&self) -> impl Iterator<Item = (&'static str, bool)> {
-        let conditions = [
-            (self.null.is_some(), "null", true),
-            (self.equals.is_some(), "equals", true),
-            (!self.any_of.is_empty(), "any_of", true),
-            (self.not_equals.is_some(), "not_equals", false),
-            (self.equals_query.is_some(), "equals_query", self.equals_query == Some(true)),
-            (self.equals_template.is_some(), "equals_template", true),
-            (self.json_type.is_some(), "type", true),
-            (self.min_length.is_some(), "min_length", true),
-            (self.max_length.is_some(), "max_length", true),
-            (self.above.is_some(), "above", true),
-            (self.below.is_some(), "below", true),
-            (self.contains.is_some(), "contains", true),
-            (self.not_contains.is_some(), "not_contains", false),
-            (self.matches.is_some(), "matches", true),
-            (self.not_matches.is_some(), "not_matches", false),
-        ];
-        let set = conditions.into_iter().filter(|(is_set, ..)| *is_set);
-        set.map(|(_, name, is_positive)| (name, is_positive))
-    }
-
-    /// Returns whether a value meets every condition that one value must meet.
-    fn fits(&self, value: &Value, values: &Values<'_>) -> bool {
-        let is = |wanted: &Template| {
-            as_text(value)
-                .is_some_and(|text| wanted.fill(values).is_ok_and(|wanted| same_name(&text, &wanted)))
-        };
-        let number_is = |fits: &dyn Fn(f64) -> bool| value.as_f64().is_some_and(fits);
-        let length_is = |fits: &dyn Fn(usize) -> bool| length(value).is_some_and(fits);
-        self.null.is_none_or(|wanted| wanted == value.is_null())
-            && self.equals.as_ref().is_none_or(|wanted| equals(value, wanted))
-            && (self.any_of.is_empty() || self.any_of.iter().any(|wanted| equals(value, wanted)))
-            && (self.equals_query != Some(true) || is_query(value, values))
-            && self.equals_template.as_ref().is_none_or(is)
-            && self.json_type.is_none_or(|wanted| wanted == JsonType::of(value))
-            && self.min_length.is_none_or(|least| length_is(&|length| length >= least))
-            && self.max_length.is_none_or(|most| length_is(&|length| length <= most))
-            && self.above.is_none_or(|bound| number_is(&|number| number > bound))
-            && self.below.is_none_or(|bound| number_is(&|number| number < bound))
-            && self.contains.as_ref().is_none_or(|wanted| contains(value, wanted, values))
-            && self
-                .matches
-                .as_ref()
-                .is_none_or(|wanted| value.as_str().is_some_and(|text| wanted.is_found(text, values)))
-    }
-
-    /// Returns whether a value meets a condition that no value may meet.
-    fn is_excluded(&self, value: &Value, values: &Values<'_>) -> bool {
-        self.not_equals.as_ref().is_some_and(|wanted| equals(value, wanted))
-            || (self.equals_query == Some(false) && is_query(value, values))
-            || self.not_contains.as_ref().is_some_and(|wanted| contains(value, wanted, values))
-            || self
-                .not_matches
-                .as_ref()
-                .is_some_and(|wanted| value.as_str().is_some_and(|text| wanted.is_found(text, values)))
+            && (required.is_empty()
+                || selected.iter().any(|found| required.iter().all(|it| (it.test)(found.value, values))))
+            && !selected.iter().any(|found| excluded.iter().any(|it| (it.test)(found.value, values)))
     }
 
     /// Returns the pointer and the conditions, such as `/login equals_query`, for the evidence of a result.
     pub(crate) fn label(&self) -> String {
         let exists = self.exists.map(|wanted| if wanted { "exists" } else { "missing" });
-        let names: Vec<&str> = self.conditions().map(|(name, _)| name).chain(exists).collect();
+        let names: Vec<&str> = self.conditions().iter().map(|it| it.name).chain(exists).collect();
         let at = if self.at.is_empty() { "(document)" } else { &*self.at };
         format!("{at} {}", names.join("+"))
     }
@@ -174,27 +177,22 @@ impl JsonRule {
 
     /// Returns whether the rule requires at most that a value is absent or empty, and of which type it is.
     pub(crate) fn is_bare(&self) -> bool {
-        self.exists != Some(true)
-            && self.null != Some(false)
-            && self.equals.iter().chain(&self.any_of).all(is_empty)
-            && self.equals_query != Some(true)
-            && self.equals_template.is_none()
-            && self.min_length.is_none()
-            && self.max_length.is_none_or(|most| most == 0)
-            && self.above.is_none()
-            && self.below.is_none_or(|bound| bound <= 1.0)
-            && self.contains.is_none()
-            && self.matches.is_none()
+        self.exists != Some(true) && self.conditions().iter().all(|condition| condition.is_bare)
     }
 
     /// Returns whether the rule can hold only if there is a value.
     pub(crate) fn is_positive(&self) -> bool {
-        self.exists == Some(true) || self.conditions().any(|(_, is_positive)| is_positive)
+        self.exists == Some(true) || self.conditions().iter().any(|condition| condition.is_positive)
     }
 }
 
-fn is_query(value: &Value, values: &Values<'_>) -> bool {
+fn is_query<T>(_: &T, value: &Value, values: &Values<'_>) -> bool {
     as_text(value).is_some_and(|text| same_name(&text, values.name))
+}
+
+fn equals_text(wanted: &Template, value: &Value, values: &Values<'_>) -> bool {
+    let texts = as_text(value).zip(wanted.fill(values).ok());
+    texts.is_some_and(|(text, wanted)| same_name(&text, &wanted))
 }
 
 /// Returns whether a value is null, zero or without content.
@@ -203,20 +201,24 @@ fn is_empty(value: &Value) -> bool {
 }
 
 /// Returns whether two values are equal. `1` equals `1.0`, since JSON has one type of number.
-fn equals(one: &Value, other: &Value) -> bool {
+fn equals(wanted: &Value, value: &Value, _: &Values<'_>) -> bool {
     // Two integers are compared as integers, since large ones may become equal as floats.
-    one == other
-        || ((one.is_f64() || other.is_f64())
-            && matches!((one.as_f64(), other.as_f64()), (Some(a), Some(b)) if a.total_cmp(&b).is_eq()))
+    wanted == value
+        || ((wanted.is_f64() || value.is_f64())
+            && matches!((wanted.as_f64(), value.as_f64()), (Some(a), Some(b)) if a.total_cmp(&b).is_eq()))
 }
 
-fn contains(value: &Value, wanted: &Template, values: &Values<'_>) -> bool {
+fn contains(wanted: &Template, value: &Value, values: &Values<'_>) -> bool {
     let Ok(wanted) = wanted.fill(values) else { return false };
     match value {
         Value::String(text) => text.contains(&wanted),
         Value::Array(elements) => elements.iter().any(|element| element.as_str() == Some(wanted.as_str())),
         _ => false,
     }
+}
+
+fn matches(wanted: &Pattern, value: &Value, values: &Values<'_>) -> bool {
+    value.as_str().is_some_and(|text| wanted.is_found(text, values))
 }
 
 fn length(value: &Value) -> Option<usize> {

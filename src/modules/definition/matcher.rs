@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,22 +21,28 @@ const EMPTY_BODIES: [&str; 4] = ["", "null", "[]", "{{}}"];
 /// The `<meta>` elements that name the owner of a page.
 const METAS: [&str; 3] = ["og:title", "og:url", "profile:username"];
 
-/// The kinds of conditions that a matcher has. They determine the confidence, and the part of the body that
-/// is read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ConditionKinds {
-    /// Whether the matcher holds only if JSON repeats the query.
-    pub(crate) echo_in_json: bool,
-    /// Whether the matcher holds only if the text, the page or the final address repeats the query.
-    pub(crate) echo_in_text: bool,
-    /// Whether the matcher requires something in JSON.
-    pub(crate) json: bool,
-    /// Whether the matcher requires something in the body or a header.
-    pub(crate) marker: bool,
-    /// Whether the matcher requires that something is absent from the body.
-    pub(crate) absence: bool,
-    /// Whether the matcher reads the body.
-    pub(crate) reads_body: bool,
+/// What a condition rests on. It determines the confidence, and the part of the body that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// A status or an address, or that a header is absent.
+    Head,
+    /// A header.
+    Header,
+    /// Something in the text of the body or in the page.
+    Marker,
+    /// A value in JSON.
+    Json,
+    /// That something is absent from the body.
+    Absence,
+}
+
+/// A condition of a matcher.
+pub(crate) struct Condition {
+    /// The condition without the compared values, for the evidence of a result.
+    label: String,
+    pub(crate) basis: Basis,
+    /// Whether it holds only if the answer repeats the query.
+    pub(crate) echoes_query: bool,
 }
 
 /// A rule whose conditions must all hold for the answer of one probe.
@@ -92,7 +99,7 @@ pub struct Matcher {
 }
 
 /// A status code (`200`) or a class of status codes (`"2xx"`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "write a status from 100 to 599, or one of 1xx, 2xx, 3xx, 4xx, 5xx")]
 #[schemars(inline)]
 pub enum StatusRule {
@@ -105,17 +112,23 @@ pub enum StatusRule {
         u16,
     ),
     /// A class of status codes: `"1xx"` to `"5xx"`.
-    Class(StatusClass),
+    Class(
+        #[schemars(
+            regex(pattern = "^[1-5]xx$"),
+            extend("errorMessage" = "write a status from 100 to 599, or one of 1xx, 2xx, 3xx, 4xx, 5xx")
+        )]
+        String,
+    ),
 }
 
 impl StatusRule {
-    /// Returns the first and the last status code that match.
-    pub(crate) fn range(self) -> (u16, u16) {
+    /// Returns the status codes that match.
+    pub(crate) fn codes(&self) -> RangeInclusive<u16> {
         match self {
-            Self::Code(code) => (code, code),
+            Self::Code(code) => *code..=*code,
             Self::Class(class) => {
-                let from = 100 * (class as u16 + 1);
-                (from, from + 99)
+                let from = class.strip_suffix("xx").and_then(|class| class.parse().ok()).unwrap_or(0) * 100;
+                from..=from + 99
             }
         }
     }
@@ -125,26 +138,9 @@ impl fmt::Display for StatusRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "{code}"),
-            Self::Class(_) => write!(f, "{}xx", self.range().0 / 100),
+            Self::Class(class) => f.write_str(class),
         }
     }
-}
-
-/// A class of status codes, named as in RFC 9110, section 15.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(inline)]
-#[expect(missing_docs, reason = "the names are those of the RFC")]
-pub enum StatusClass {
-    #[serde(rename = "1xx")]
-    Informational,
-    #[serde(rename = "2xx")]
-    Success,
-    #[serde(rename = "3xx")]
-    Redirection,
-    #[serde(rename = "4xx")]
-    ClientError,
-    #[serde(rename = "5xx")]
-    ServerError,
 }
 
 impl Matcher {
@@ -165,7 +161,7 @@ impl Matcher {
             let name = name.to_ascii_lowercase();
             response.headers.iter().filter(move |(known, _)| *known == name).map(|(_, value)| value)
         };
-        let is_status = |rule: &StatusRule| (rule.range().0..=rule.range().1).contains(&response.status);
+        let is_status = |rule: &StatusRule| rule.codes().contains(&response.status);
         (self.status.is_empty() || self.status.iter().any(is_status))
             && self.final_url.as_ref().is_none_or(|it| it.is_found(response.final_url.as_str(), values))
             && self.header.iter().all(|(name, regex)| {
@@ -228,85 +224,71 @@ impl Matcher {
         self.body_is.is_some() || !self.header.is_empty() || self.final_url.is_some()
     }
 
+    /// Returns the conditions, in the order in which the evidence of a result lists them.
+    pub(crate) fn conditions(&self) -> Vec<Condition> {
+        let shows = Template::shows_query;
+        let pattern_shows = |pattern: &Pattern| pattern.template().shows_query();
+        let codes: Vec<String> = self.status.iter().map(ToString::to_string).collect();
+        let status = (!codes.is_empty()).then(|| (format!("status {}", codes.join("/")), Basis::Head, false));
+        let header = |name: &String| (format!("header {}", name.to_ascii_lowercase()), Basis::Header, false);
+        let absent = |name: &String| (format!("no header {}", name.to_ascii_lowercase()), Basis::Head, false);
+        let named = [
+            ("final_url", self.final_url.is_some(), Basis::Head, self.final_url.iter().any(pattern_shows)),
+            ("words", !self.words.is_empty(), Basis::Marker, self.words.iter().any(shows)),
+            ("any_word", !self.any_word.is_empty(), Basis::Marker, self.any_word.iter().all(shows)),
+            ("no_word", !self.no_word.is_empty(), Basis::Absence, false),
+            ("text", !self.text.is_empty(), Basis::Marker, self.text.iter().any(shows)),
+            ("title", self.title.is_some(), Basis::Marker, self.title.iter().any(shows)),
+            ("title_is", self.title_is.is_some(), Basis::Marker, self.title_is.iter().any(shows)),
+            ("body_is", self.body_is.is_some(), Basis::Marker, self.body_is.iter().any(shows)),
+            ("regex", self.regex.is_some(), Basis::Marker, self.regex.iter().any(pattern_shows)),
+            ("shows_query", self.shows_query, Basis::Marker, true),
+        ];
+        let named = named.into_iter().filter(|(_, is_set, ..)| *is_set);
+        let json = self.json.iter().map(|rule| {
+            let basis = if rule.is_positive() { Basis::Json } else { Basis::Absence };
+            (format!("json {}", rule.label()), basis, rule.echoes_query())
+        });
+        let css = self.css.iter().map(|rule| {
+            let basis = if rule.exists { Basis::Marker } else { Basis::Absence };
+            (format!("css {}", rule.label()), basis, rule.echoes_query())
+        });
+        let all =
+            status.into_iter().chain(self.header.keys().map(header)).chain(self.no_header.iter().map(absent));
+        let all = all.chain(named.map(|(label, _, basis, echoes)| (label.to_owned(), basis, echoes)));
+        let all = all.chain(json).chain(css);
+        all.map(|(label, basis, echoes_query)| Condition { label, basis, echoes_query }).collect()
+    }
+
+    /// Returns whether a condition rests on one of these.
+    pub(crate) fn rests_on(&self, any: &[Basis]) -> bool {
+        self.conditions().iter().any(|condition| any.contains(&condition.basis))
+    }
+
+    pub(crate) fn reads_body(&self) -> bool {
+        self.rests_on(&[Basis::Marker, Basis::Json, Basis::Absence])
+    }
+
     /// Returns whether the matcher requires no content: it tests only the status, the headers or the address, or
     /// requires that something is absent from the body or empty. An error that a site has for every name fulfils it,
     /// too.
     pub(crate) fn is_bare(&self) -> bool {
         let is_body_empty = |body: &Template| EMPTY_BODIES.contains(&body.trim());
-        !self.requires_text()
-            && self.body_is.as_ref().is_none_or(is_body_empty)
+        let mut markers = self.conditions().into_iter().filter(|condition| condition.basis == Basis::Marker);
+        self.body_is.as_ref().is_none_or(is_body_empty)
+            && markers.all(|marker| marker.label == "body_is")
             && self.json.iter().all(JsonRule::is_bare)
-            && !self.css.iter().any(|css| css.exists)
-    }
-
-    /// Returns whether the matcher holds only on JSON.
-    pub(crate) fn reads_json(&self) -> bool {
-        !self.json.is_empty()
     }
 
     /// Returns whether the matcher has no condition.
     pub(crate) fn is_empty(&self) -> bool {
-        *self == Self { probe: self.probe, ignore_case: self.ignore_case, ..Self::default() }
-    }
-
-    /// Returns whether something must be in the text of the body or in the page, apart from elements.
-    fn requires_text(&self) -> bool {
-        !self.words.is_empty()
-            || !self.any_word.is_empty()
-            || self.regex.is_some()
-            || !self.text.is_empty()
-            || self.title.is_some()
-            || self.title_is.is_some()
-            || self.shows_query
-    }
-
-    pub(crate) fn condition_kinds(&self) -> ConditionKinds {
-        let shows = |template: &Template| template.shows_query();
-        let patterns = self.regex.iter().chain(&self.final_url).map(Pattern::template);
-        let templates = self.words.iter().chain(&self.text).chain(&self.title).chain(&self.title_is);
-        let echo_in_text = templates.chain(&self.body_is).chain(patterns).any(shows)
-            || (!self.any_word.is_empty() && self.any_word.iter().all(shows))
-            || self.shows_query
-            || self.css.iter().any(|css| css.echoes_query());
-        let requires_text = self.requires_text() || self.body_is.is_some();
-        ConditionKinds {
-            echo_in_json: self.json.iter().any(JsonRule::echoes_query),
-            echo_in_text,
-            json: self.json.iter().any(JsonRule::is_positive),
-            marker: requires_text || self.css.iter().any(|css| css.exists) || !self.header.is_empty(),
-            absence: !self.no_word.is_empty()
-                || self.css.iter().any(|css| !css.exists)
-                || self.json.iter().any(|rule| !rule.is_positive()),
-            reads_body: requires_text
-                || !self.no_word.is_empty()
-                || !self.json.is_empty()
-                || !self.css.is_empty(),
-        }
+        self.conditions().is_empty()
     }
 
     /// Returns the conditions without the compared values, for the evidence of a result.
     pub(crate) fn label(&self) -> String {
-        let codes: Vec<String> = self.status.iter().map(ToString::to_string).collect();
-        let status = (!codes.is_empty()).then(|| format!("status {}", codes.join("/")));
-        let mut words: Vec<String> = status.into_iter().collect();
-        words.extend(self.header.keys().map(|name| format!("header {}", name.to_ascii_lowercase())));
-        words.extend(self.no_header.iter().map(|name| format!("no header {}", name.to_ascii_lowercase())));
-        let named = [
-            ("final_url", self.final_url.is_some()),
-            ("words", !self.words.is_empty()),
-            ("any_word", !self.any_word.is_empty()),
-            ("no_word", !self.no_word.is_empty()),
-            ("text", !self.text.is_empty()),
-            ("title", self.title.is_some()),
-            ("title_is", self.title_is.is_some()),
-            ("body_is", self.body_is.is_some()),
-            ("regex", self.regex.is_some()),
-            ("shows_query", self.shows_query),
-        ];
-        words.extend(named.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| (*name).to_owned()));
-        words.extend(self.json.iter().map(|rule| format!("json {}", rule.label())));
-        words.extend(self.css.iter().map(|rule| format!("css {}", rule.label())));
-        words.join(", ")
+        let labels: Vec<String> = self.conditions().into_iter().map(|condition| condition.label).collect();
+        labels.join(", ")
     }
 }
 

@@ -44,8 +44,8 @@
 //! A probe with `"feed": {"keep_s": 3600}` fetches a list that is the same for every query. The list is kept for `keep_s`
 //! seconds, for all checks of this module and of other modules that send the same request. The request contains no part
 //! of the query and no saved value. Rules and extractors read the list like any other answer. Up to 8 MiB of it are read.
-//! A failed fetch, and an answer whose status is no success or that is blank or larger than 8 MiB, are kept for at most a
-//! minute. An answer is not kept at all if its `Vary` is `*`, which means that it is for this request alone.
+//! A failed fetch, and an answer whose status is no success or that is blank, an HTML page or larger than 8 MiB, are kept for
+//! at most a minute.
 //!
 //! # Browser modules
 //! A probe with `"via": "browser"` opens its page in a real browser. Rules and extractors then read the
@@ -123,8 +123,8 @@ pub use entry::{Contact, Entry, Off, Scripts, Verified, VerifiedBy};
 pub use field::{Field, FieldType, METADATA, field_type};
 pub(crate) use json::as_text;
 pub use json::{JsonRule, JsonType};
-pub(crate) use matcher::ConditionKinds;
-pub use matcher::{Matcher, StatusClass, StatusRule};
+pub(crate) use matcher::Basis;
+pub use matcher::{Matcher, StatusRule};
 pub(crate) use part::Part;
 pub use probe::{FeedEntry, JsonBody, Method, Probe, Via};
 pub(crate) use probe::{kept, with_texts};

@@ -48,7 +48,7 @@ impl Short for LongExtractor {
 #[schemars(rename = "long_extractor")]
 pub struct LongExtractor {
     /// Short extractors, `KIND:ARGUMENT`, which are tried in order until
-    /// one gives a value. Left out if `inner` is given.
+    /// one gives a value.
     #[schemars(
         length(min = 1),
         extend("items" = {"type": "string", "format": "Source", "pattern": SHORT, "errorMessage": short_allowed()})
@@ -62,9 +62,6 @@ pub struct LongExtractor {
     /// The elements to which `where` applies: a pointer with `*`, or `json:`, `jsonld:` or `script:`
     /// followed by one. `from` is then relative to each element.
     pub each: Option<Source>,
-    /// An extractor that is used instead of `from`. It reads from each element that `each` and `where`
-    /// selected, and can have an `inner` extractor itself.
-    pub inner: Option<Box<LongExtractor>>,
     /// A regex, of which every match in a value gives a value: its first capture group, or the whole match
     /// if there is no group. A value without a match is dropped. Applied before `transform`.
     pub regex: Option<SearchRegex>,
@@ -116,8 +113,6 @@ pub enum Transform {
     StripAt,
     /// Removes a leading `mailto:` and a trailing query.
     StripMailto,
-    /// Joins the character strings of a DNS TXT record, without their quotes.
-    UnquoteTxt,
     /// Takes the last word that white space separates (the host in `10 mx.example.`).
     LastWord,
     /// Converts seconds since 1970 to RFC 3339.

@@ -16,7 +16,7 @@ use crate::modules::definition::Transform;
 use crate::modules::definition::as_text;
 use crate::modules::html::fragment_text;
 use crate::modules::tables;
-use crate::modules::text::{squeeze, unquote_txt};
+use crate::modules::text::squeeze;
 
 /// The maximum number of parts that `lines` and `split` give.
 const MAX_PARTS: usize = 1_000;
@@ -44,7 +44,6 @@ pub(crate) fn apply(transform: Transform, value: Value, base: Option<&Url>) -> V
         Transform::StripDot => text.strip_suffix('.').map(Value::from),
         Transform::StripAt => text.trim_start().strip_prefix('@').map(Value::from),
         Transform::StripMailto => Some(strip_mailto(&text).into()),
-        Transform::UnquoteTxt => Some(unquote_txt(&text).into()),
         Transform::LastWord => text.split_whitespace().next_back().map(Value::from),
         Transform::UnixTime => unix_time(&text, 1.0),
         Transform::UnixMillis => unix_time(&text, 1000.0),
@@ -160,8 +159,6 @@ mod tests {
             (StripDot, json!("a.b."), json!(["a.b"])),
             (StripAt, json!("@bob"), json!(["bob"])),
             (StripMailto, json!("MAILTO:a@b.c?subject=x"), json!(["a@b.c"])),
-            (UnquoteTxt, json!("\"v=spf1 \" \"a\\\"b\\059\""), json!(["v=spf1 a\"b;"])),
-            (UnquoteTxt, json!("plain"), json!(["plain"])),
             (LastWord, json!("10 mx.example."), json!(["mx.example."])),
             (JsonText, json!("b\\u00fc\\nc"), json!(["bü\nc"])),
             (JsonText, json!("\\x \", \""), json!(["\\x \", \""])),
@@ -215,7 +212,7 @@ mod tests {
         #[test]
         fn no_transform_panics(text in any::<String>()) {
             for transform in [Trim, Lower, AbsoluteUrl, HtmlText, UrlDecode, JsonText, UrlHost, LastPathSegment, Lines, Split, StripWildcard,
-                StripDot, StripAt, StripMailto, UnquoteTxt, LastWord, UnixTime, UnixMillis, DateTime, Number] {
+                StripDot, StripAt, StripMailto, LastWord, UnixTime, UnixMillis, DateTime, Number] {
                 let _ = apply(transform, Value::from(text.as_str()), Url::parse(&text).ok().as_ref());
             }
         }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::evidence::{Sample, Side};
+use super::evidence::Side;
 use crate::modules::answer::Answer;
 use crate::modules::definition::as_text;
 use crate::modules::html::{Element, Selector};
@@ -82,9 +82,9 @@ type Candidates = Vec<(usize, Value)>;
 
 /// Returns the conditions that may hold for the answers of a side.
 pub(super) fn candidates(side: &Side<'_>) -> Candidates {
-    let Some(Sample { query, response }) = side.wanted.first() else { return Vec::new() };
-    let (name, answer) = (side.module.name_of(query), Answer::new(response));
-    let mut found = if side.is_hit { Vec::new() } else { of_missing_head(side, response) };
+    let Some((query, answer)) = side.wanted.first() else { return Vec::new() };
+    let name = side.module.name_of(query);
+    let mut found = if side.is_hit { Vec::new() } else { of_missing_head(side, answer.response) };
     match (answer.json(), side.is_hit) {
         (Some(root), is_hit) => {
             for (at, value) in members(root, &name) {
@@ -100,8 +100,8 @@ pub(super) fn candidates(side: &Side<'_>) -> Candidates {
                 }));
             }
         }
-        (None, true) => found.extend(of_profile(&answer, &name)),
-        (None, false) => found.extend(of_missing_page(&answer, &name)),
+        (None, true) => found.extend(of_profile(answer, &name)),
+        (None, false) => found.extend(of_missing_page(answer, &name)),
     }
     found
 }
@@ -109,7 +109,7 @@ pub(super) fn candidates(side: &Side<'_>) -> Candidates {
 /// Returns the conditions that the status or the target of a redirect says that there is nothing.
 fn of_missing_head(side: &Side<'_>, response: &Response) -> Candidates {
     let mut found = Vec::new();
-    if side.wanted.iter().all(|sample| matches!(sample.response.status, 404 | 410)) {
+    if side.statuses().iter().all(|status| matches!(status, 404 | 410)) {
         // The status is added to every rule.
         found.push((10, json!({})));
     }
@@ -190,7 +190,7 @@ fn of_missing(at: &str, value: &Value, name: &str) -> Option<(usize, Value)> {
     let last = last_member(at);
     let is_about_request = is_part(&last, &WORDS.about_request);
     match value {
-        Value::Null => Some((24, json!({"null": true}))),
+        Value::Null => Some((24, json!({"type": "null"}))),
         Value::Array(elements) if elements.is_empty() => {
             Some((22, json!({"type": "array", "max_length": 0})))
         }

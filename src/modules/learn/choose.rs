@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::candidates::{WORDS, candidates};
 use super::evidence::{Evidence, Fit, Side};
-use crate::modules::definition::{Entry, Matcher};
+use crate::modules::definition::{Basis, Entry, Matcher};
 use crate::modules::judge::judge;
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
@@ -33,9 +33,8 @@ pub(super) fn propose(entry: &Entry, evidence: &Evidence) -> Vec<Entry> {
     let Ok(module) = Module::compile(observing(entry)) else { return Vec::new() };
     let before = Module::compile(entry.to_enabled()).ok();
     let Evidence { known, made_up } = evidence;
-    let side = |is_hit, wanted, others| Side { module: &module, is_hit, wanted, others };
-    let hits = choices(&side(true, known, made_up), &entry.hit);
-    let misses = choices(&side(false, made_up, known), &entry.miss);
+    let hits = choices(&Side::new(&module, true, [known, made_up]), &entry.hit);
+    let misses = choices(&Side::new(&module, false, [made_up, known]), &entry.miss);
     let mut pairs: Vec<(&Choice, &Choice)> =
         hits.iter().flat_map(|hit| misses.iter().map(move |miss| (hit, miss))).collect();
     pairs.sort_by_key(|(hit, miss)| hit.cost + miss.cost);
@@ -67,29 +66,25 @@ pub(super) fn observing(entry: &Entry) -> Entry {
 
 /// Returns the rules for a side that separate the answers, the best first. The existing rules are tried first.
 fn choices(side: &Side<'_>, existing: &[Matcher]) -> Vec<Choice> {
-    let old = side.fits(existing);
-    let sound = existing.iter().zip(&old).filter(|(_, fit)| !fit.is_in_others);
-    let (sound, fits): (Vec<&Matcher>, Vec<&Fit>) = sound.unzip();
-    let count = fits.first().map_or(0, |fit| fit.wanted.len());
+    let old: Vec<(&Matcher, Fit)> = existing.iter().map(|rule| (rule, side.fit(rule))).collect();
+    let sound = || old.iter().filter(|(_, fit)| !fit.is_in_others);
     let mut choices = Vec::new();
-    if count > 0 && (0..count).all(|answer| fits.iter().any(|fit| fit.wanted[answer])) {
-        let rules = sound.iter().map(|rule| (*rule).clone()).collect();
-        choices.push(Choice { cost: existing.len() - sound.len(), rules });
+    if (0..side.wanted.len()).all(|answer| sound().any(|(_, fit)| fit.wanted[answer])) {
+        let rules: Vec<Matcher> = sound().map(|(rule, _)| (*rule).clone()).collect();
+        choices.push(Choice { cost: existing.len() - rules.len(), rules });
     }
     // What must be absent from a hit may be on pages that were not seen, such as those of suspended accounts.
-    let replaced = existing.iter().zip(&old).find(|(_, fit)| !fit.is_complete() || fit.is_in_others);
+    let replaced = old.iter().find(|(_, fit)| !fit.is_complete() || fit.is_in_others);
     let absent = replaced.filter(|_| side.is_hit).map(|(rule, _)| absences(side, rule));
-    let new = candidates(side).into_iter().filter_map(|(cost, mut rule)| {
+    for (cost, mut rule) in candidates(side) {
         absent.iter().for_each(|absent| add(&mut rule, absent));
-        rule["status"] = side.statuses();
-        Some((cost, Matcher::deserialize(rule).ok()?))
-    });
-    let (costs, new): (Vec<usize>, Vec<Matcher>) = new.unzip();
-    for ((cost, rule), fit) in costs.into_iter().zip(&new).zip(side.fits(&new)) {
+        rule["status"] = json!(side.statuses());
+        let Ok(rule) = Matcher::deserialize(rule) else { continue };
+        let fit = side.fit(&rule);
         if fit.is_complete() && !fit.is_in_others {
             // Alternatives for other kinds of accounts stay.
-            let kept = sound.iter().copied().filter(|kept| *kept != rule);
-            choices.push(Choice { cost, rules: std::iter::once(rule).chain(kept).cloned().collect() });
+            let kept = sound().map(|(kept, _)| (*kept).clone()).filter(|kept| *kept != rule);
+            choices.push(Choice { cost, rules: std::iter::once(rule.clone()).chain(kept).collect() });
         }
     }
     choices.sort_by_key(|choice| choice.cost);
@@ -108,13 +103,12 @@ fn absences(side: &Side<'_>, rule: &Matcher) -> Value {
         }
         _ => vec![alone(key, value.clone())],
     });
-    let parts: Vec<Value> = parts.collect();
-    let rules: Vec<Matcher> =
-        parts.iter().map(Matcher::deserialize).collect::<Result<_, _>>().unwrap_or_default();
     let mut left = json!({});
-    for ((part, rule), fit) in parts.iter().zip(&rules).zip(side.fits(&rules)) {
-        if fit.is_complete() && (rule.condition_kinds().absence || !rule.no_header.is_empty()) {
-            add(&mut left, part);
+    for part in parts {
+        let Ok(rule) = Matcher::deserialize(&part) else { continue };
+        let is_absence = rule.rests_on(&[Basis::Absence]) || !rule.no_header.is_empty();
+        if is_absence && side.fit(&rule).is_complete() {
+            add(&mut left, &part);
         }
     }
     left
@@ -135,10 +129,10 @@ fn add(rule: &mut Value, conditions: &Value) {
 fn is_right(entry: &Entry, evidence: &Evidence, before: Option<&Module>) -> bool {
     let Ok(module) = Module::compile(entry.to_enabled()) else { return false };
     let outcome =
-        |module: &Module, query: &Query, response: Response| judge(module, query, &[Some(response)]).outcome;
+        |module: &Module, query: &Query, response: &Response| judge(module, query, response).outcome;
     let sides = [(&evidence.known, Outcome::Hit), (&evidence.made_up, Outcome::Miss)];
     let is_judged = sides.into_iter().all(|(samples, wanted)| {
-        samples.iter().all(|it| outcome(&module, &it.query, it.response.clone()) == wanted)
+        samples.iter().all(|it| outcome(&module, &it.query, &it.response) == wanted)
     });
     let Some(sample) = evidence.known.first().filter(|_| is_judged) else { return false };
     WORDS.failing_answers.iter().all(|(status, content_type, body)| {
@@ -149,8 +143,8 @@ fn is_right(entry: &Entry, evidence: &Evidence, before: Option<&Module>) -> bool
             body: body.as_bytes().to_vec(),
             truncated: false,
         };
-        let found = outcome(&module, &sample.query, response.clone());
+        let found = outcome(&module, &sample.query, &response);
         !matches!(found, Outcome::Hit | Outcome::Miss)
-            || before.is_some_and(|before| outcome(before, &sample.query, response) == found)
+            || before.is_some_and(|before| outcome(before, &sample.query, &response) == found)
     })
 }

@@ -1,6 +1,6 @@
 //! The answers that rules are learned from.
 
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 use crate::modules::answer::Answer;
 use crate::modules::definition::Matcher;
@@ -25,15 +25,15 @@ pub(super) struct Evidence {
     pub(super) made_up: Vec<Sample>,
 }
 
-/// The evidence as the rules for a hit, or those for a miss, see it.
+/// The evidence as the rules for a hit, or those for a miss, see it. Each answer is parsed once.
 pub(super) struct Side<'e> {
     /// The module that sent the requests.
     pub(super) module: &'e Module,
     pub(super) is_hit: bool,
     /// The answers that the rules must match.
-    pub(super) wanted: &'e [Sample],
+    pub(super) wanted: Vec<(&'e Query, Answer<'e>)>,
     /// The answers that no rule may match.
-    pub(super) others: &'e [Sample],
+    others: Vec<(&'e Query, Answer<'e>)>,
 }
 
 /// The answers in which a rule holds.
@@ -51,30 +51,25 @@ impl Fit {
     }
 }
 
-impl Side<'_> {
-    /// Returns the statuses of the answers that the rules must match.
-    pub(super) fn statuses(&self) -> Value {
-        let mut codes: Vec<u16> = self.wanted.iter().map(|sample| sample.response.status).collect();
-        codes.sort_unstable();
-        codes.dedup();
-        json!(codes)
+impl<'e> Side<'e> {
+    pub(super) fn new(module: &'e Module, is_hit: bool, [wanted, others]: [&'e [Sample]; 2]) -> Self {
+        let [wanted, others] = [wanted, others].map(|samples| {
+            samples.iter().map(|sample| (&sample.query, Answer::new(&sample.response))).collect()
+        });
+        Self { module, is_hit, wanted, others }
     }
 
-    /// Returns the answers in which each rule holds. Each answer is parsed once.
-    pub(super) fn fits(&self, rules: &[Matcher]) -> Vec<Fit> {
-        let held = |sample: &Sample| -> Vec<bool> {
-            let (name, saved, searches) =
-                (self.module.name_of(&sample.query), Saved::new(), Searches::default());
-            let values = Values::new(&sample.query, &name, &saved, &searches);
-            let answer = Answer::new(&sample.response);
-            rules.iter().map(|rule| rule.holds(&answer, &values)).collect()
+    /// Returns the statuses of the answers that the rules must match.
+    pub(super) fn statuses(&self) -> BTreeSet<u16> {
+        self.wanted.iter().map(|(_, answer)| answer.response.status).collect()
+    }
+
+    /// Returns the answers in which a rule holds.
+    pub(super) fn fit(&self, rule: &Matcher) -> Fit {
+        let holds = |(query, answer): &(&Query, Answer<'_>)| {
+            let (name, saved, searches) = (self.module.name_of(query), Saved::new(), Searches::default());
+            rule.holds(answer, &Values::new(query, &name, &saved, &searches))
         };
-        let [wanted, others] =
-            [self.wanted, self.others].map(|samples| samples.iter().map(held).collect::<Vec<_>>());
-        let fit = |rule: usize| Fit {
-            wanted: wanted.iter().map(|held| held[rule]).collect(),
-            is_in_others: others.iter().any(|held| held[rule]),
-        };
-        (0..rules.len()).map(fit).collect()
+        Fit { wanted: self.wanted.iter().map(holds).collect(), is_in_others: self.others.iter().any(holds) }
     }
 }

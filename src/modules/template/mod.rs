@@ -173,16 +173,8 @@ impl Template {
     /// Returns the texts before and after the query, if that is the only slot and is filled with the name as it is (in
     /// lower case at most).
     pub(crate) fn around_query(&self) -> Option<(&str, &str)> {
-        let [Part::Text(before), Part::Slot(Variable::Query, filters), rest @ ..] = self.parts.as_slice()
-        else {
-            return None;
-        };
-        let after = match rest {
-            [] => "",
-            [Part::Text(after)] => after,
-            _ => return None,
-        };
-        filters.iter().all(|filter| *filter == Filter::Lower).then_some((before, after))
+        let parts = ["{query}", "{query|lower}"].iter().find_map(|slot| self.text.split_once(slot));
+        parts.filter(|(before, after)| ![before, after].iter().any(|text| text.contains(['{', '}'])))
     }
 
     fn slots(&self) -> impl Iterator<Item = (&Variable, &[Filter])> {

@@ -135,7 +135,7 @@ fn candidates(context: &Context<'_>, rule: &JsonRule) -> Vec<Value> {
     let name = rule.at.rsplit('/').find(|part| !part.is_empty() && *part != "*").unwrap_or("value");
     let sampled = context.sampler.named(name, 0);
     let (least, most) = (rule.min_length.unwrap_or(0).min(MAX_LENGTH), rule.max_length.unwrap_or(MAX_LENGTH));
-    let mut all: Vec<Value> = rule.equals.iter().chain(&rule.any_of).cloned().collect();
+    let mut all: Vec<Value> = rule.equals.iter().chain(rule.any_of.iter().flatten()).cloned().collect();
     // A `max_length` of 0 does not tell the type of the value: an empty list is as short as an empty text.
     all.extend((most == 0).then(|| json!([])));
     let given = [&rule.equals_template, &rule.contains].into_iter().flatten();

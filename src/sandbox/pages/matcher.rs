@@ -8,7 +8,7 @@ use super::context::Context;
 use super::dns;
 use super::draft::{Draft, Element, Form};
 use super::json;
-use crate::modules::definition::{CssCondition, LongExtractor, Matcher, Method, Via};
+use crate::modules::definition::{CssCondition, JsonType, LongExtractor, Matcher, Method, StatusRule, Via};
 use crate::modules::pattern::SearchRegex;
 
 /// The statuses of answers, the likeliest first.
@@ -21,11 +21,11 @@ pub(super) fn statuses(matcher: &Matcher) -> Vec<u16> {
     if matcher.status.is_empty() {
         return USUAL[..UNASKED].to_vec();
     }
-    let fitting = |(from, to)| match from == to {
-        true => vec![from],
-        false => USUAL.into_iter().filter(|status| (from..=to).contains(status)).collect(),
+    let fitting = |rule: &StatusRule| match rule {
+        StatusRule::Code(code) => vec![*code],
+        StatusRule::Class(_) => USUAL.into_iter().filter(|status| rule.codes().contains(status)).collect(),
     };
-    matcher.status.iter().flat_map(|rule| fitting(rule.range())).collect()
+    matcher.status.iter().flat_map(fitting).collect()
 }
 
 /// Returns the forms that an answer to this probe may have, the likeliest first.
@@ -68,7 +68,7 @@ pub(super) fn kind(text: &str) -> &str {
 /// Returns the kind of source that an extractor reads.
 fn source(extractor: &LongExtractor) -> Option<&str> {
     let each = extractor.each.as_ref().map(|each| kind(each));
-    each.or_else(|| extractor.sources().first().map(|source| kind(source)))
+    each.or_else(|| extractor.from.first().map(|source| kind(source)))
 }
 
 /// Makes an answer fulfil the matcher, except for its final URL. Returns `None` if the form does not allow it.
@@ -80,7 +80,7 @@ pub(super) fn fulfil(context: &Context<'_>, matcher: &Matcher, draft: &mut Draft
     }
     draft.json = json::fulfil(context, &matcher.json)?;
     dns::complete(context, &mut draft.json);
-    if matcher.json.iter().any(|rule| rule.at.is_empty() && rule.null == Some(true)) {
+    if matcher.json.iter().any(|rule| rule.at.is_empty() && rule.json_type == Some(JsonType::Null)) {
         // A document that is `null` can contain nothing else.
         draft.exact = Some("null".to_owned());
     }
