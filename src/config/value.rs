@@ -126,7 +126,8 @@ const ADDRESS_FILE_BYTES: u64 = 4096;
 /// files need no secret in the environment then. The errors never repeat the text.
 pub(crate) fn database(text: &str) -> Parsed<DatabaseUrl> {
     let parse = |text: &str| {
-        text.parse().map_err(|error| format!("{error}; or @FILE for a file that contains the address"))
+        text.parse::<DatabaseUrl>()
+            .map_err(|error| format!("{error}; or @FILE for a file that contains the address"))
     };
     let Some(file) = text.strip_prefix('@') else { return parse(text) };
     let read = std::fs::File::open(file).and_then(|file| read_to_string(file.take(ADDRESS_FILE_BYTES)));

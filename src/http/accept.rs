@@ -23,6 +23,8 @@ const KNOCK_TIMEOUT: Duration = Duration::from_millis(100);
 /// The time without an answer after which the accept loop counts as ended. A busy machine answers later than usual. It
 /// doubles with each replacement that brings no answer, because then it may be the knocks that fail.
 const UNANSWERED: Duration = Duration::from_secs(5);
+/// The maximum number of requests that wait to be refused. Of a client that causes more, none is answered.
+const MAX_REFUSALS: usize = 1024;
 /// The pause between two replacements. Each costs some threads for a while.
 const REPLACE_PAUSE: Duration = Duration::from_secs(1);
 /// The number of descriptors that must be free before the accept loop is replaced. With fewer, the next connection
@@ -171,13 +173,21 @@ impl Shared {
         }
     }
 
-    /// Refuses a request, or drops it unanswered, on a thread of its own: all workers may be busy, and it may wait for the
-    /// rest of the body, and for the answers to earlier requests of the connection.
+    /// Refuses a request, or drops it unanswered. That may wait for the rest of its body, and for the answers to earlier
+    /// requests of its connection.
     fn set_aside(&self, exchange: Exchange, refusal: Option<Refusal>) {
+        let threads = &self.threads;
+        let is_refused = refusal.is_some();
         let work = move |exchange: Exchange| refusal.map_or((), |refusal| exchange.refuse(refusal));
-        if let Err(exchange) = self.threads.run(BODY_THREADS, exchange, work) {
-            // Of a client that causes so many refusals, none is answered.
-            self.threads.workers.execute(move || exchange.sever());
+        if exchange.waits_for_body() {
+            if let Err(exchange) = threads.run(BODY_THREADS, exchange, work.clone()) {
+                threads.refusals.execute(move || work(exchange));
+            }
+        } else if is_refused && threads.refusals.queued_count() < MAX_REFUSALS {
+            threads.refusals.execute(move || work(exchange));
+        } else if is_refused {
+            // Many requests at once on one connection would use up memory while its first one is served.
+            exchange.sever();
         }
     }
 }

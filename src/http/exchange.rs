@@ -201,8 +201,7 @@ impl Exchange {
     fn send(mut self, writer: Writer, response: &Response) {
         self.head.options.close |= self.shared.is_draining() || self.is_late();
         let options = self.head.options;
-        let rendered = catch_unwind(AssertUnwindSafe(|| render::response(response, options)));
-        let (first, rest) = rendered.unwrap_or_else(|_| render::response(&Response::empty(500), options));
+        let (first, rest) = render::response(response, options);
         // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless
         // its reader has left earlier answers unread.
         let is_large = rest.len() > SEND_BUFFER_BYTES;

@@ -77,7 +77,7 @@ fn check(request: &mut Request, target: &str, version: (u8, u8)) -> Result<(), R
     if request.method.len() > 32 || !is_token(&request.method) {
         return Err(Refusal::Malformed("the method must be a token of at most 32 characters"));
     }
-    (request.path, request.query) = target::parse(&request.method, target)?;
+    (request.path, request.query) = target::parse(target)?;
     let bytes: usize = request.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
     let is_too_large = request.headers.len() > MAX_HEADERS || bytes > MAX_HEAD_BYTES;
     if is_too_large {

@@ -7,8 +7,7 @@ use std::net::IpAddr;
 pub struct Request {
     /// The method, as it was sent.
     pub method: String,
-    /// The path without the query, percent-decoded except for an encoded slash, which stays `%2F`. It begins with `/`,
-    /// except in `OPTIONS *`, where it is `*`.
+    /// The path without the query, percent-decoded except for an encoded slash, which stays `%2F`. It begins with `/`.
     pub path: String,
     /// The query without `?`, not decoded. It is empty if there is none.
     pub query: String,

@@ -190,9 +190,6 @@ impl Segments {
 
 /// Returns the index of a request's route, and the segments that match its pattern's `{…}`. One trailing slash is ignored.
 fn find<E>(routes: &[Route<E>], method: &str, path: &str) -> Result<(usize, Segments), Refusal> {
-    if (method, path) == ("OPTIONS", "*") {
-        return Err(Refusal::MethodNotAllowed(all_methods(routes)));
-    }
     let path = path.strip_suffix('/').filter(|path| !matches!(*path, "" | "/")).unwrap_or(path);
     let mut others = Vec::new();
     for (index, route) in routes.iter().enumerate() {
@@ -212,15 +209,6 @@ pub fn allow(methods: impl IntoIterator<Item = &'static str>) -> String {
         other => vec![other],
     });
     methods.chain(["OPTIONS"]).collect::<Vec<_>>().join(", ")
-}
-
-/// Returns the answer to `OPTIONS *` (RFC 9110, section 9.3.7): the methods of all routes.
-fn all_methods<E>(routes: &[Route<E>]) -> String {
-    let mut methods = vec!["HEAD", "OPTIONS"];
-    methods.extend(routes.iter().map(|route| route.method));
-    methods.sort_unstable();
-    methods.dedup();
-    methods.join(", ")
 }
 
 /// Returns the segments that match the pattern's `{…}`, or `None` if the path does not match the pattern.

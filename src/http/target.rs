@@ -5,9 +5,9 @@ use percent_encoding::percent_decode_str;
 use super::config::MAX_TARGET_BYTES;
 use super::handler::Refusal;
 
-/// Parses the origin form, the absolute form and, for `OPTIONS`, the asterisk form, whose path is `*`. Returns the decoded
-/// path, which begins with `/` or is `*`, and the query without `?`, which is not decoded.
-pub(crate) fn parse(method: &str, target: &str) -> Result<(String, String), Refusal> {
+/// Parses the origin form and the absolute form. Returns the decoded path, which begins with `/`, and the query without
+/// `?`, which is not decoded.
+pub(crate) fn parse(target: &str) -> Result<(String, String), Refusal> {
     if target.len() > MAX_TARGET_BYTES {
         return Err(Refusal::TargetTooLong);
     }
@@ -18,9 +18,6 @@ pub(crate) fn parse(method: &str, target: &str) -> Result<(String, String), Refu
     }
     if target.contains('#') {
         return Err(Refusal::Malformed("the request target contains a fragment"));
-    }
-    if target == "*" && method == "OPTIONS" {
-        return Ok(("*".to_owned(), String::new()));
     }
     let local = if target.starts_with('/') { target } else { without_authority(target)? };
     let (path, query) = local.split_once('?').unwrap_or((local, ""));
@@ -98,7 +95,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_accepted_target_has_a_path(target in ".{0,40}") {
-            if let Ok((path, _)) = parse("GET", &target) {
+            if let Ok((path, _)) = parse(&target) {
                 prop_assert!(path.starts_with('/'));
             }
         }
@@ -106,7 +103,7 @@ mod tests {
         #[test]
         fn decoding_undoes_encoding(path in "[^\\x00-\\x1f\\x7f]{0,30}") {
             let encoded: String = path.bytes().map(|byte| format!("%{byte:02x}")).collect();
-            prop_assert_eq!(parse("GET", &format!("/{encoded}")).unwrap().0, format!("/{}", path.replace('/', "%2F")));
+            prop_assert_eq!(parse(&format!("/{encoded}")).unwrap().0, format!("/{}", path.replace('/', "%2F")));
         }
     }
 }

@@ -8,14 +8,19 @@ use threadpool::ThreadPool;
 use super::config::{STREAM_STACK_BYTES, ServerConfig, WORKER_STACK_BYTES};
 use crate::base::count::{ActiveCount, Counter};
 
+/// The number of threads that refuse requests.
+const REFUSAL_THREADS: usize = 8;
+
 /// The threads of a server, and the counts of what they did. The handler may need them before the server starts.
 pub struct Threads {
     /// The request workers.
     pub(super) workers: ThreadPool,
     pub(super) max_queued: usize,
-    /// The running threads for work that may take long: one for each stream, wait, large answer, slow body and refusal.
+    /// The running threads for work that may take long: one for each stream, wait, large answer and slow body.
     long: ActiveCount,
     max_long: usize,
+    /// The threads that refuse requests, since all workers may be busy and the receiving thread must not wait.
+    pub(super) refusals: ThreadPool,
     /// The requests that were refused because a limit was reached.
     pub(super) refused: Counter,
     pub(super) rebuilds: Counter,
@@ -44,13 +49,16 @@ pub struct Load {
 
 impl Threads {
     pub(super) fn new(config: &ServerConfig, max_long: usize) -> Self {
-        let workers = threadpool::Builder::new().thread_name("http-request".into());
-        let workers = workers.num_threads(config.request_workers).thread_stack_size(WORKER_STACK_BYTES);
+        let pool = |name: &str, threads| {
+            let pool = threadpool::Builder::new().thread_name(name.to_owned()).num_threads(threads);
+            pool.thread_stack_size(WORKER_STACK_BYTES).build()
+        };
         Self {
-            workers: workers.build(),
+            workers: pool("http-request", config.request_workers),
             max_queued: config.request_queue,
             long: ActiveCount::default(),
             max_long,
+            refusals: pool("http-refuse", REFUSAL_THREADS),
             refused: Counter::default(),
             rebuilds: Counter::default(),
         }
