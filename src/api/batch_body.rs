@@ -80,42 +80,26 @@ pub struct BatchParameters {
     dry_run: bool,
 }
 
-/// A list of searches that may become a batch.
-pub(super) struct BatchOrder {
-    /// The searches.
-    pub(super) draft: Draft,
-    /// The name of the batch.
-    pub(super) name: Option<String>,
-    /// Whether nothing is to be charged and stored.
-    pub(super) dry_run: bool,
-}
+/// A list of searches that may become a batch, its name, and whether nothing is to be charged and stored.
+pub(super) type BatchOrder = (Draft, Option<String>, bool);
 
-impl BatchOrder {
-    /// Reads a request. Searches that are not valid are in the draft.
-    ///
-    /// # Errors
-    /// Returns 415 for another content type, 400 for a body that is no list of 1 to 1,000 searches, and 403 for a premium
-    /// search if the plan does not include any.
-    pub(super) fn read(api: &Api, http: &Request, caller: &Caller) -> Result<Self, Refusal> {
-        let BatchParameters { search_type, name, dry_run } = request::query(http)?;
-        let order = if is_csv(http) {
-            let draft = table::read(&http.body, |_| search_type)?;
-            Self { draft, name: name.as_deref().map(batch_name).transpose()?.flatten(), dry_run }
-        } else {
-            request::require_json(http)
-                .map_err(|_| Refusal::unsupported_media_type(&["application/json", "text/csv"]))?;
-            let body: BatchBody = request::json(http)?;
-            let (name, dry_run) = (body.name.or(name), body.dry_run.unwrap_or_default() || dry_run);
-            Self {
-                name: name.as_deref().map(batch_name).transpose()?.flatten(),
-                draft: draft(api, &body.searches)?,
-                dry_run,
-            }
-        };
-        let premium = order.draft.rows.iter().any(|(_, search)| search.premium);
-        api.services.check_plan(caller, premium)?;
-        Ok(order)
-    }
+/// Reads a request. Searches that are not valid are in the draft.
+///
+/// # Errors
+/// Returns 415 for another content type, 400 for a body that is no list of 1 to 1,000 searches, and 403 for a premium
+/// search if the plan does not include any.
+pub(super) fn read(api: &Api, http: &Request, caller: &Caller) -> Result<BatchOrder, Refusal> {
+    let BatchParameters { search_type, name, dry_run } = request::query(http)?;
+    let (draft, name, dry_run) = if is_csv(http) {
+        (table::read(&http.body, |_| search_type)?, name, dry_run)
+    } else {
+        request::require_json(http)
+            .map_err(|_| Refusal::unsupported_media_type(&["application/json", "text/csv"]))?;
+        let body: BatchBody = request::json(http)?;
+        (draft(api, &body.searches)?, body.name.or(name), dry_run || body.dry_run.unwrap_or_default())
+    };
+    api.services.check_plan(caller, draft.rows.iter().any(|(_, search)| search.premium))?;
+    Ok((draft, name.as_deref().map(batch_name).transpose()?.flatten(), dry_run))
 }
 
 fn is_csv(request: &Request) -> bool {

@@ -5,21 +5,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::batch_body::{BatchBody, BatchOrder, BatchParameters, CsvFile};
+use super::batch_body::{self, BatchBody, BatchParameters, CsvFile};
 use super::context::{Api, Call, json_response, no_content, ok_json};
 use super::decode;
 use super::openapi::schemas::to_json;
 use super::pages::{PageParameters, page_of};
 use super::request;
 use crate::base::ids::{BatchId, RunId};
-use crate::http::{Reply, Response};
+use crate::http::Reply;
 use crate::model::batch::{Batch, BatchRow, MAX_SEARCHES, RowRefusal, RowState};
 use crate::model::page::cut;
 use crate::model::refusal::Refusal;
 use crate::model::run::count;
 use crate::modules::query::SearchType;
 use crate::report::Format;
-use crate::report::batch::{BatchReport, file_name};
+use crate::report::batch::BatchReport;
 use crate::runs::batches::BatchMatrix;
 use crate::runs::batches::draft::{Duplicate, InvalidRow};
 
@@ -87,7 +87,7 @@ pub struct BatchPreview {
 pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
-    let BatchOrder { draft, name, dry_run } = BatchOrder::read(api, call.request, caller)?;
+    let (draft, name, dry_run) = batch_body::read(api, call.request, caller)?;
     let invalid: Vec<InvalidRow> = draft.invalid.iter().take(MOST_LISTED).cloned().collect();
     let price = BatchPrice {
         credits: draft.cost(),
@@ -107,9 +107,7 @@ pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         }));
     }
     if !invalid.is_empty() {
-        let number = draft.invalid.len();
-        let are = if number == 1 { "search is" } else { "searches are" };
-        let message = format!("{number} {are} not valid; nothing was accepted");
+        let message = format!("searches that are not valid: {}; nothing was accepted", draft.invalid.len());
         let refusal = Refusal::invalid_request("searches", message, "searches that are all valid");
         return Err(refusal.with("rows", to_json(&invalid)));
     }
@@ -129,11 +127,11 @@ page_of! {
 ///
 /// Costs no credits.
 #[utoipa::path(get, path = "/v1/batches", params(PageParameters),
-    responses((status = 200, body = BatchList, headers(("Link" = String)))))]
+    responses((status = 200, body = BatchList)))]
 pub fn list_batches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let PageParameters { limit, cursor } = request::query(call.request)?;
     let (batches, next) = api.runs.batches(call.caller()?.account.id, cursor.map(BatchId), limit)?;
-    Ok(BatchList::reply(api, call, batches, limit, next))
+    Ok(BatchList::reply(batches, limit, next))
 }
 
 /// A search of a batch.
@@ -200,7 +198,7 @@ pub struct RowParameters {
 ///
 /// Costs no credits.
 #[utoipa::path(get, path = "/v1/batches/{batch_id}", params(RowParameters),
-    responses((status = 200, body = BatchWithSearches<'_>, headers(("Link" = String)))))]
+    responses((status = 200, body = BatchWithSearches<'_>)))]
 pub fn get_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let parameters: RowParameters = request::query(call.request)?;
     let (limit, after) = (parameters.limit.unwrap_or(100) as usize, parameters.after.unwrap_or(0));
@@ -255,18 +253,9 @@ pub fn export_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 pub fn get_batch_matrix(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let format = request::format(call.request, Format::OF_MATRICES)?;
     let batch = api.find_batch(call.caller()?, call.id("batch")?)?;
-    let name = file_name(&batch, "matrix", "csv");
     let api = Arc::clone(api);
-    Ok(call.later(move || {
-        let body = api.runs.matrix(batch.id, 0, MAX_SEARCHES)?;
-        if format == Format::Json {
-            return Ok(ok_json(&body));
-        }
-        let mut bytes = Vec::new();
-        // Cannot happen: a Vec takes all bytes.
-        body.write_csv(&mut bytes).map_err(Refusal::internal)?;
-        let response = Response::new(200, Format::Csv.media_type(), bytes);
-        let disposition = format!("attachment; filename=\"{name}\"");
-        Ok(Reply::Now(response.with_header("Content-Disposition", disposition)))
+    Ok(call.later(move || match format {
+        Format::Json => Ok(ok_json(&api.runs.matrix(batch.id, 0, MAX_SEARCHES)?)),
+        _ => api.matrix_file(&batch).map(Reply::Now),
     }))
 }

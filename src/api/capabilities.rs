@@ -184,16 +184,10 @@ pub fn get_health(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
 const MODES: [(&str, &str); 3] = [
     (
         "async",
-        "POST /v1/searches answers with a run_id; poll GET /v1/searches/{run_id} every 2 to 5 seconds until status is completed or failed",
+        "POST /v1/searches, then GET /v1/searches/{run_id} every 2 to 5 seconds until the run has ended",
     ),
-    (
-        "sync",
-        "POST /v1/searches with wait=true answers with the results if the run ends in time, else with status running; then poll",
-    ),
-    (
-        "stream",
-        "POST /v1/searches with stream=true, or GET /v1/searches/{run_id}/stream, answers with text/event-stream: run, result and progress, done",
-    ),
+    ("sync", "POST /v1/searches with wait=true: the results if the run ends in time; otherwise poll"),
+    ("stream", "POST /v1/searches with stream=true, or GET /v1/searches/{run_id}/stream: text/event-stream"),
 ];
 
 const RESULT_FIELDS: [(&str, &str); 9] = [
@@ -214,21 +208,13 @@ const RESULT_FIELDS: [(&str, &str); 9] = [
 pub enum Amount {
     /// A number of credits.
     Count(u64),
-    /// `unlimited`.
-    Word(Unlimited),
-}
-
-/// The word `unlimited`.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Unlimited {
-    /// The plan has no cap.
-    Unlimited,
+    /// The word `unlimited`.
+    Word(&'static str),
 }
 
 impl From<Option<u64>> for Amount {
     fn from(amount: Option<u64>) -> Self {
-        amount.map_or(Self::Word(Unlimited::Unlimited), Self::Count)
+        amount.map_or(Self::Word("unlimited"), Self::Count)
     }
 }
 

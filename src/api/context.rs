@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::Hash;
 use std::ops::Deref;
 use std::str::FromStr;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -50,9 +48,7 @@ pub struct Api {
     /// The document of `/openapi.json`, made for its first request.
     pub(super) openapi: OnceLock<Arc<StaticFile>>,
     /// The idempotency keys of requests in progress.
-    pub(super) in_flight: InProgress<(AccountId, String), ()>,
-    /// The calls of MCP in progress by account, session and id. A client cancels its call by setting the flag.
-    pub(super) mcp_calls: InProgress<(AccountId, String, String), AtomicBool>,
+    pub(super) in_flight: InFlight,
 }
 
 impl Deref for Api {
@@ -154,29 +150,19 @@ pub(super) fn json_response(status: u16, body: &impl Serialize) -> Response {
     }
 }
 
-/// What is in progress, by name. An entry ends when its value is dropped.
-pub(super) struct InProgress<K, T>(Mutex<HashMap<K, Weak<T>>>);
+/// The idempotency keys of requests in progress, by account. A request ends when what [`InFlight::begin`] returns is dropped.
+#[derive(Default)]
+pub(super) struct InFlight(Mutex<HashMap<(AccountId, String), Weak<()>>>);
 
-impl<K, T> Default for InProgress<K, T> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
-}
-
-impl<K: Eq + Hash, T> InProgress<K, T> {
-    /// Adds an entry. Returns `None` if one with this name is in progress.
-    pub(super) fn begin(&self, name: K, value: T) -> Option<Arc<T>> {
+impl InFlight {
+    /// Begins a request. Returns `None` if one with this key is in progress.
+    pub(super) fn begin(&self, account: AccountId, key: &str) -> Option<Arc<()>> {
         let mut all = self.0.lock();
-        all.retain(|_, value| value.strong_count() > 0);
-        let Entry::Vacant(place) = all.entry(name) else { return None };
-        let value = Arc::new(value);
-        place.insert(Arc::downgrade(&value));
-        Some(value)
-    }
-
-    /// Returns the entry with this name.
-    pub(super) fn get(&self, name: &K) -> Option<Arc<T>> {
-        self.0.lock().get(name)?.upgrade()
+        all.retain(|_, request| request.strong_count() > 0);
+        let Entry::Vacant(place) = all.entry((account, key.to_owned())) else { return None };
+        let request = Arc::new(());
+        place.insert(Arc::downgrade(&request));
+        Some(request)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::request;
@@ -39,18 +39,18 @@ pub struct SearchRequest {
     stream: Option<bool>,
     /// Also ask modules that need a browser: 2 credits instead of 1. Ignored for other types than `username`.
     premium: Option<bool>,
-    /// Ask only these modules, by id: see `GET /v1/modules`. All must be of this type and enabled; an adult one that is named
+    /// Ask only these modules, by id, such as `github`: see `GET /v1/modules`. All must be of this type and enabled; an adult one that is named
     /// is asked without `nsfw`.
     #[serde(default, deserialize_with = "request::list::<_, _, 1, MAX_NAMES>")]
-    #[schema(min_items = 1, max_items = 1000, examples(json!(["github"])))]
+    #[schema(min_items = 1, max_items = 1000)]
     modules: Option<Vec<String>>,
     /// Do not ask these modules, by id; they may be of any type.
     #[serde(default, deserialize_with = "request::list::<_, _, 0, MAX_NAMES>")]
-    #[schema(max_items = 1000, examples(json!(["gitlab"])))]
+    #[schema(max_items = 1000)]
     exclude_modules: Option<Vec<String>>,
-    /// Ask only modules of these categories. All must be known, and at least one module must remain.
+    /// Ask only modules of these categories, such as `coding`. All must be known, and at least one module must remain.
     #[serde(default, deserialize_with = "request::list::<_, _, 1, MAX_NAMES>")]
-    #[schema(min_items = 1, max_items = 1000, examples(json!(["coding"])))]
+    #[schema(min_items = 1, max_items = 1000)]
     categories: Option<Vec<String>>,
     /// Also ask adult sites.
     nsfw: Option<bool>,
@@ -153,18 +153,6 @@ impl SearchBody {
         let search = Search { premium, options, choice, follow, purpose, ..Search::plain(&query) };
         let (wait, stream) = (request.wait.unwrap_or_default(), request.stream.unwrap_or_default());
         Ok(Self { query, search, wait, stream })
-    }
-
-    /// Returns what the body asks for. Order and spacing of the members do not matter.
-    pub fn meaning(&self) -> Value {
-        let mut search = self.search.clone();
-        let Choice { modules, exclude_modules, categories, .. } = &mut search.choice;
-        for names in [modules, exclude_modules, categories] {
-            names.sort_unstable();
-            names.dedup();
-        }
-        let follow = search.follow.take().map(|order| (order.depth, order.max_searches, order.links));
-        json!([search, follow, self.wait, self.stream])
     }
 }
 

@@ -1,18 +1,10 @@
-//! Pages of lists, with the addresses of other pages in `Link` (RFC 8288).
-
-use std::fmt::Write as _;
+//! Pages of lists.
 
 use serde::{Deserialize, Deserializer};
-use url::form_urlencoded::Serializer;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::context::Api;
 use super::request;
-use crate::http::Request;
-
-/// The parameters of lists that the links repeat. Others are unknown or belong to one page.
-const KEPT: [&str; 5] = ["limit", "type", "status", "root_run_id", "tag"];
 
 /// The query parameters of a list whose cursor is an id.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -60,41 +52,16 @@ macro_rules! page_of {
         impl $(<$lifetime>)? $name $(<$lifetime>)? {
             /// Answers with a page. `next` is the cursor of the next one.
             pub(super) fn reply(
-                api: &crate::api::Api,
-                call: &crate::api::context::Call<'_>,
                 $items: Vec<$($item)+>,
                 limit: usize,
                 next: Option<impl ToString>,
             ) -> crate::http::Reply {
                 let next_cursor = next.map(|next| next.to_string());
-                let links = api.links(call.request, next_cursor.clone().map(|next| ("cursor", next)));
                 let (count, has_more) = ($items.len(), next_cursor.is_some());
-                let page = Self { $items, count, limit, has_more, next_cursor };
-                crate::http::Reply::Now(crate::api::context::json_response(200, &page).with_header("Link", links))
+                crate::api::context::ok_json(&Self { $items, count, limit, has_more, next_cursor })
             }
         }
     };
 }
 
 pub(super) use page_of;
-
-impl Api {
-    /// Returns the value of `Link` for a page. `next` is the parameter that leads to the next one.
-    pub(super) fn links(&self, request: &Request, next: Option<(&str, String)>) -> String {
-        let path = format!("{}{}", self.root, request.path.trim_end_matches('/'));
-        let mut links = format!("<{}>; rel=\"first\"", address(&path, request, None));
-        if let Some((name, value)) = next {
-            let next = address(&path, request, Some((name, &value)));
-            // Writing to a String does not fail.
-            let _ = write!(links, ", <{next}>; rel=\"next\"");
-        }
-        links
-    }
-}
-
-/// Returns the address of a page, relative to the server's origin.
-fn address(path: &str, request: &Request, place: Option<(&str, &str)>) -> String {
-    let kept = request.query_pairs().into_iter().filter(|(name, _)| KEPT.contains(&name.as_str()));
-    let query = Serializer::new(String::new()).extend_pairs(kept).extend_pairs(place).finish();
-    if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
-}

@@ -13,7 +13,7 @@ use crate::base::ids::RunId;
 use crate::http::{Reply, Response, etag_of};
 use crate::model::family::FollowState;
 use crate::model::notes::tag as tag_of;
-use crate::model::page::{Cursor, ListFilter, Page};
+use crate::model::page::{Cursor, ListFilter};
 use crate::model::refusal::Refusal;
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
 use crate::modules::query::SearchType;
@@ -47,8 +47,8 @@ pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (response, etag, last_modified) = loop {
         let state = runs.state(api.find(call)?)?;
         let RunState { summary, follow, notes } = &state;
-        // The results change only with the revision and the annotations, and their form with the document about it.
-        let version = (api.form(), summary.revision, summary, follow, &notes.results);
+        // The results change only with the revision and the annotations, and their form with the version of the program.
+        let version = (env!("CARGO_PKG_VERSION"), summary.revision, summary, follow, &notes.results);
         let etag = etag_of(&serde_json::to_vec(&version).map_err(Refusal::internal)?);
         // Notes may change after the end of the run, and so may the runs of its family.
         let may_change = summary.is_following_root() || !notes.is_empty();
@@ -108,11 +108,6 @@ page_of! {
     SearchList { searches: [RunSummary], String: "19c6e9a5a10.018f4a7e5c1d7b3a9e2f0123456789ab" }
 }
 
-/// Answers with a page of runs. `limit` is the maximum that was asked for.
-pub(super) fn page_of_runs(api: &Api, call: &Call<'_>, page: Page, limit: usize) -> Reply {
-    SearchList::reply(api, call, page.runs, limit, page.next)
-}
-
 /// The place in a list of runs.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -155,7 +150,7 @@ pub struct SearchFilters {
 ///
 /// Returns the caller's runs without their results, newest first. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches", params(RunPageParameters, SearchFilters),
-    responses((status = 200, body = SearchList, headers(("Link" = String)))))]
+    responses((status = 200, body = SearchList)))]
 pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
@@ -164,7 +159,7 @@ pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
     let (root, text, watch) = (root_run_id, None, None);
     let filter = ListFilter { search_type, status, text, root, watch, tag, before: cursor };
     let page = api.runs.page(account, &filter, limit)?;
-    Ok(page_of_runs(api, call, page, limit))
+    Ok(SearchList::reply(page.runs, limit, page.next))
 }
 
 /// Gets a run as a file.

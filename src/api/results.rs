@@ -10,7 +10,7 @@ use super::context::{Api, Call, ok_json};
 use super::request;
 use super::searches::{Answer, accepted_run};
 use crate::base::ids::RunId;
-use crate::http::{Reply, Response};
+use crate::http::Reply;
 use crate::model::diff::Diff;
 use crate::model::notes::{
     self, Annotation, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, RunNotesUpdate,
@@ -19,10 +19,10 @@ use crate::model::refusal::Refusal;
 use crate::model::run::{RunSummary, Status};
 use crate::report::Format;
 use crate::runs::graph::Graph;
-use crate::runs::leads::Lead;
+use crate::runs::leads::{Lead, Leads};
 use crate::runs::people::people;
-use crate::runs::people::person::{Person, PersonAccount};
-use crate::runs::record::{Findings, RunRecord};
+use crate::runs::people::person::{People, Person, PersonAccount};
+use crate::runs::record::RunRecord;
 
 /// The leads of a run.
 #[derive(Debug, Serialize, ToSchema)]
@@ -48,15 +48,8 @@ pub struct LeadList {
 pub fn list_search_leads(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let run = api.runs.record(api.find(call)?)?;
     let (run_id, status) = (run.summary.id, run.summary.status);
-    let family = api.runs.family(run)?;
-    let found = api.runs.leads(&family);
-    Ok(ok_json(&LeadList {
-        run_id,
-        status,
-        count: found.all.len(),
-        leads: found.all,
-        links_omitted: found.omitted,
-    }))
+    let Leads { all: leads, omitted: links_omitted } = api.runs.leads(&api.runs.family(run)?);
+    Ok(ok_json(&LeadList { run_id, status, count: leads.len(), leads, links_omitted }))
 }
 
 /// The query parameters of what is read of a run or of its family.
@@ -83,31 +76,7 @@ pub fn get_search_graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusa
     let found = api.find(call)?;
     let FamilyParameters { family } = request::query(call.request)?;
     let format = request::format(call.request, Format::OF_GRAPHS)?;
-    let run = api.runs.record(found)?;
-    let catalog = api.runs.catalog();
-    let (run_id, status) = (run.summary.id, run.summary.status);
-    let graph =
-        of_family(api, run, family.unwrap_or(true), |findings| Graph::of(findings, catalog.profiles()))?;
-    let mut bytes = Vec::new();
-    // Cannot happen: a Vec takes all bytes, and the graph contains only numbers and strings.
-    format.write_graph(&mut bytes, &graph, None).map_err(Refusal::internal)?;
-    let response = Response::new(200, format.media_type(), bytes)
-        .with_header("X-Run-Id", run_id.to_string())
-        .with_header("X-Run-Status", status.as_str());
-    Ok(Reply::Now(response))
-}
-
-/// Calls `make` with what a run has found, and with what the runs below it have found if `family` is true.
-fn of_family<T>(
-    api: &Api,
-    run: RunRecord,
-    family: bool,
-    make: impl FnOnce(&[Findings<'_>]) -> T,
-) -> Result<T, Refusal> {
-    if family {
-        return Ok(make(&api.runs.family(run)?.findings()));
-    }
-    Ok(make(&[run.findings().ok_or_else(|| Refusal::internal("the stored query is not valid"))?]))
+    api.graph_file(found, family.unwrap_or(true), format).map(Reply::Now)
 }
 
 /// Follows one lead of a run.
@@ -156,15 +125,8 @@ pub fn list_search_people(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refu
 /// Returns the people of a run, and of the runs below it if `family` is true.
 pub(super) fn people_of(api: &Api, run: RunRecord, family: bool) -> Result<PeopleList, Refusal> {
     let (run_id, status) = (run.summary.id, run.summary.status);
-    let catalog = api.runs.catalog();
-    let found = of_family(api, run, family, |findings| people(findings, catalog.profiles()))?;
-    Ok(PeopleList {
-        run_id,
-        status,
-        count: found.people.len(),
-        people: found.people,
-        unattributed: found.unattributed,
-    })
+    let People { people, unattributed } = api.of_family(run, family, people)?;
+    Ok(PeopleList { run_id, status, count: people.len(), people, unattributed })
 }
 
 /// Compares two runs.
@@ -177,15 +139,7 @@ pub(super) fn people_of(api: &Api, run: RunRecord, family: bool) -> Result<Peopl
 pub fn diff_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let before = api.runs.record(api.find(call)?)?;
     let after = api.runs.record(api.find_run(call.caller()?, call.id_in("other", "run")?)?)?;
-    between(api, &before, &after).map(|diff| ok_json(&diff))
-}
-
-/// Returns what changed between two runs.
-pub(super) fn between(api: &Api, before: &RunRecord, after: &RunRecord) -> Result<Diff, Refusal> {
-    let catalog = api.runs.catalog();
-    let runs = before.findings().zip(after.findings());
-    let (before, after) = runs.ok_or_else(|| Refusal::internal("the stored query is not valid"))?;
-    Diff::between(&before, &after, catalog.profiles())
+    Ok(ok_json(&api.services.diff(&before, &after)?))
 }
 
 /// Gets the profile picture of a result.
@@ -210,7 +164,7 @@ pub fn get_thumbnail(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
 pub struct RunNotesBody {
     /// New tags, which replace all tags: at most 10 words of up to 40 characters. They are kept in lower case, each once.
     #[serde(default, deserialize_with = "request::list::<_, _, 0, 1000>")]
-    #[schema(max_items = 10, examples(json!(["case-7", "open"])))]
+    #[schema(max_items = 10)]
     tags: Option<Vec<String>>,
     /// New note of at most 2,000 characters. `null` removes the note.
     #[serde(default, deserialize_with = "request::given")]

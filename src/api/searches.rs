@@ -51,27 +51,17 @@ pub struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// Returns the answer for a run that has not ended, or that was not waited for.
-    pub fn begun(run_id: RunId, status: Status) -> Self {
+    /// Returns the answer for a run, with its results if it has ended within a wait.
+    fn new(run: &'a RunSummary, results: Option<Vec<&'a ResultRecord>>) -> Self {
+        let has_ended = results.is_some();
         Self {
-            run_id,
-            status,
-            queue_position: None,
-            total_results: None,
-            results: None,
-            coverage: None,
-            error: None,
-        }
-    }
-
-    /// Returns the answer for a run that ended within the wait.
-    pub fn ended(run: &'a RunSummary, results: Vec<&'a ResultRecord>) -> Self {
-        Self {
-            total_results: Some(run.total_results),
-            results: Some(results),
-            coverage: Some(run.coverage),
-            error: run.error.as_ref(),
-            ..Self::begun(run.id, run.status)
+            run_id: run.id,
+            status: run.status,
+            queue_position: run.queue_position,
+            total_results: has_ended.then_some(run.total_results),
+            results,
+            coverage: has_ended.then_some(run.coverage),
+            error: run.error.as_ref().filter(|_| has_ended),
         }
     }
 }
@@ -93,7 +83,7 @@ impl<'a> Answer<'a> {
     params(("Idempotency-Key" = String, Header), ("Prefer" = String, Header)),
     request_body(
         content = SearchRequest,
-        description = "A JSON object in UTF-8 of at most 64 KiB, each member once, nested at most 16 levels deep.",
+        description = "A JSON object in UTF-8 of at most 64 KiB, each member once.",
         examples(
             ("username" = (summary = "username", value = json!({"type": "username", "query": "octocat"}))),
             ("email" = (summary = "email", value = json!(
@@ -119,14 +109,15 @@ pub fn start_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let key = decode::idempotency_key(call.request)?;
     // Checked again when the search starts. Checked here before a thread is reserved.
     api.services.check(caller, &body.query, &body.search, key.is_some())?;
-    let begin = |key: &String| api.in_flight.begin((caller.account.id, key.clone()), ());
-    let flight = key.as_ref().map(|key| begin(key).ok_or_else(Refusal::idempotency_conflict)).transpose()?;
+    let begin = |key: &str| api.in_flight.begin(caller.account.id, key);
+    let flight =
+        key.as_deref().map(|key| begin(key).ok_or_else(Refusal::idempotency_conflict)).transpose()?;
     let preferred_secs = decode::preferred_wait_secs(call.request);
     let is_quick = !body.stream && !body.wait;
     let (api, caller, request_id, origin) =
         (Arc::clone(api), caller.clone(), call.request_id.clone(), call.origin()?);
     let run = move || {
-        let idempotency = api.services.idempotency(key, body.meaning());
+        let idempotency = api.services.idempotency(key, (&body.search, body.wait, body.stream));
         let found = api.services.start(&caller, body.search, idempotency, origin)?;
         // From now on, a request that repeats the key gets this run.
         drop(flight);
@@ -181,7 +172,7 @@ fn at_end(api: &Api, found: RunSummary, until: Instant) -> Result<Option<Respons
     let state = runs.state(found)?;
     let results = runs.results(&state)?;
     let results = results.iter().collect();
-    Ok(Some(json_response(200, &Answer::ended(&state.summary, results))))
+    Ok(Some(json_response(200, &Answer::new(&state.summary, Some(results)))))
 }
 
 /// Returns the answer for a run that was accepted and is not waited for.
@@ -190,8 +181,7 @@ pub(super) fn accepted_run(found: &RunSummary, root: &str) -> Reply {
 }
 
 fn accepted(found: &RunSummary) -> Response {
-    let RunSummary { id, status, queue_position, .. } = *found;
-    json_response(200, &Answer { queue_position, ..Answer::begun(id, status) })
+    json_response(200, &Answer::new(found, None))
 }
 
 /// The query parameters of a deletion.
@@ -292,11 +282,8 @@ pub fn stream_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
     let found = api.find(call)?;
     let StreamParameters { after } = request::query(call.request)?;
     let id = found.id;
-    Ok(with_run_headers(
-        stream(api, call.caller()?, found, after.unwrap_or(0), call.request_id),
-        &api.root,
-        id,
-    ))
+    let events = stream(api, call.caller()?, found, after.unwrap_or(0), call.request_id);
+    Ok(with_run_headers(events, &api.root, id))
 }
 
 /// Returns the stream of `found` for `caller`, without the results up to `after`.
@@ -331,8 +318,8 @@ fn with_run_headers(reply: Reply, root: &str, id: RunId) -> Reply {
     }
 }
 
-/// One event of a stream. `data` is JSON text on one line. Lines that begin with a colon are comments. Clients ignore events
-/// that they do not know.
+/// One event of a stream. Its data is this object as JSON on one line. Lines that begin with a colon are comments. Clients
+/// ignore events that they do not know.
 // OpenAPI 3.1 has no streams: the schema of `text/event-stream` describes one event, as tools for such streams expect it.
 #[derive(ToSchema)]
 #[serde(tag = "event", content = "data", rename_all = "snake_case")]

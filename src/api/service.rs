@@ -1,9 +1,9 @@
 //! The API as a [`Service`]: authentication, rate limits, and the headers that every answer has.
 
 use std::fmt::Write;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
-use super::context::{Api, ApiConfig, Call, InProgress};
+use super::context::{Api, ApiConfig, Call, InFlight};
 use super::decode::asks_for_stream;
 use super::mcp;
 use super::openapi::document;
@@ -11,22 +11,12 @@ use super::routes::{Access, Endpoint, ROUTES, Route};
 use crate::account::rate_limit::RateLimitState;
 use crate::account::service::{Accounts, Caller};
 use crate::base::cache::{Bounds, Cache};
-use crate::http::{
-    Reply, Request, Response, ResponseContext, Router, Segments, Service, StaticFile, etag_of,
-};
+use crate::http::{Reply, Request, Response, ResponseContext, Router, Segments, Service, StaticFile};
 use crate::model::quota::Policy;
 use crate::model::refusal::Refusal;
 use crate::service::Services;
 
-/// A hash of the document about the answers, which is the same in all instances of one version.
-static FORM: LazyLock<String> = LazyLock::new(|| etag_of(document("").to_string().as_bytes()));
-
 impl Api {
-    /// Returns what changes with the form of the answers.
-    pub(super) fn form(&self) -> &'static str {
-        &FORM
-    }
-
     /// Creates the API over these parts.
     pub fn new(config: ApiConfig, services: Services) -> Self {
         Self {
@@ -34,8 +24,7 @@ impl Api {
             services,
             ping: Cache::new(Bounds { entries: 1, weight: 1 }),
             openapi: OnceLock::new(),
-            in_flight: InProgress::default(),
-            mcp_calls: InProgress::default(),
+            in_flight: InFlight::default(),
         }
     }
 
@@ -51,22 +40,16 @@ impl Api {
     pub fn router(self: Arc<Self>) -> Router<Self> {
         Router::new(self, &ROUTES, "none")
     }
+}
 
-    fn count(
-        &self,
-        caller: &Caller,
-        access: Access,
-        request: &Request,
-        counted: &mut Vec<RateLimitState>,
-    ) -> Result<(), Refusal> {
-        let policies: &[Policy] = match &access {
-            Access::Public => &[],
-            Access::Key(policy) => std::slice::from_ref(policy),
-            Access::SearchOrStream if asks_for_stream(request) => &[Policy::Search, Policy::Stream],
-            Access::Message if !mcp::starts_search(request) => &[Policy::Read],
-            Access::SearchOrStream | Access::Message => &[Policy::Search],
-        };
-        self.limiter.count(caller.account.id, policies, counted)
+/// Returns the rate limits that a request counts under.
+fn policies<'a>(access: &'a Access, request: &Request) -> &'a [Policy] {
+    match access {
+        Access::Public => &[],
+        Access::Key(policy) => std::slice::from_ref(policy),
+        Access::SearchOrStream if asks_for_stream(request) => &[Policy::Search, Policy::Stream],
+        Access::Message if !mcp::starts_search(request) => &[Policy::Read],
+        Access::SearchOrStream | Access::Message => &[Policy::Search],
     }
 }
 
@@ -107,7 +90,8 @@ impl Service for Api {
             access => {
                 let caller = authenticate(&self.accounts, &request)?;
                 context.account = Some(caller.account.id);
-                self.count(&caller, access, &request, &mut context.state.counted)?;
+                let policies = policies(&access, &request);
+                self.limiter.count(caller.account.id, policies, &mut context.state.counted)?;
                 Some(caller)
             }
         };
@@ -154,15 +138,12 @@ fn with_rate_limits(response: Response, counted: &[RateLimitState]) -> Response 
 }
 
 fn with_cors(response: Response, origin: &str) -> Response {
-    const EXPOSED: &str = "X-Request-Id, X-Run-Id, Location, ETag, Retry-After, RateLimit, RateLimit-Policy, \
-        X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Sightline-Sandbox, Preference-Applied, \
-        Content-Disposition, X-Run-Status, Link, Mcp-Session-Id";
-    const ALLOWED: &str = "Authorization, X-API-Key, Content-Type, Idempotency-Key, Prefer, X-Request-Id, If-None-Match, If-Modified-Since, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id";
+    const ALLOWED: &str = "Authorization, X-API-Key, Content-Type, Idempotency-Key, Prefer, X-Request-Id, If-None-Match, If-Modified-Since, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name";
     let is_preflight = response.status == 204 && response.header("Allow").is_some();
     let methods = response.header("Allow").map(str::to_owned);
     let mut response = response
         .with_header("Access-Control-Allow-Origin", origin.to_owned())
-        .with_header("Access-Control-Expose-Headers", EXPOSED);
+        .with_header("Access-Control-Expose-Headers", "*");
     if let (true, Some(methods)) = (is_preflight, methods) {
         response = response
             .with_header("Access-Control-Allow-Methods", methods)

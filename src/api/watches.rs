@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::context::{Api, Call, json_response, no_content, ok_json};
 use super::decode::{self, SearchBody, SearchRequest};
 use super::pages::{PageParameters, page_of};
-use super::reading::{RunPageParameters, SearchList, page_of_runs};
+use super::reading::{RunPageParameters, SearchList};
 use super::request;
 use super::searches::{Answer, accepted_run};
 use crate::base::ids::{WatchChangeId, WatchId, WebhookId};
@@ -16,7 +16,7 @@ use crate::http::Reply;
 use crate::model::page::{ListFilter, cut};
 use crate::model::refusal::Refusal;
 use crate::model::watch::{ChangeKind, NewWatch, StoredChange, Watch, WatchState, WatchUpdate};
-use crate::service::in_order;
+use crate::service::notified_kinds;
 
 page_of! {
     /// A page of the caller's watches, newest first.
@@ -53,7 +53,7 @@ pub struct WatchOptions {
     every: String,
     /// Kinds of changes that webhooks get; all if it is not given.
     #[serde(default, deserialize_with = "request::list::<_, _, 1, 100>")]
-    #[schema(min_items = 1, examples(json!(["added", "removed"])))]
+    #[schema(min_items = 1)]
     notify_on: Option<Vec<ChangeKind>>,
     /// Webhook that gets the events, whatever it has subscribed to. If it is not given, all webhooks get them that have
     /// subscribed to `watch.changed`.
@@ -72,7 +72,7 @@ pub struct WatchChangeBody {
     every: Option<String>,
     /// New kinds of changes that webhooks get.
     #[serde(default, deserialize_with = "request::list::<_, _, 1, 100>")]
-    #[schema(min_items = 1, examples(json!(["removed"])))]
+    #[schema(min_items = 1)]
     notify_on: Option<Vec<ChangeKind>>,
     /// Webhook that gets the events from now on. `null` means all webhooks that have subscribed to `watch.changed`.
     #[serde(default, deserialize_with = "new_webhook")]
@@ -117,13 +117,13 @@ pub fn create_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 ///
 /// Newest first. Costs no credits.
 #[utoipa::path(get, path = "/v1/watches", params(PageParameters),
-    responses((status = 200, body = WatchList, headers(("Link" = String)))))]
+    responses((status = 200, body = WatchList)))]
 pub fn list_watches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     let PageParameters { limit, cursor } = request::query(call.request)?;
     let mut found = api.store.watches(account, cursor.map(WatchId), limit + 1)?;
     let next = cut(&mut found, limit).map(|last| last.id);
-    Ok(WatchList::reply(api, call, found, limit, next))
+    Ok(WatchList::reply(found, limit, next))
 }
 
 /// Reads a watch.
@@ -144,7 +144,7 @@ pub fn change_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let change: WatchChangeBody = request::json(call.request)?;
     let update = WatchUpdate {
         every: change.every.as_deref().map(str::parse).transpose()?,
-        notify_on: change.notify_on.map(in_order).transpose()?,
+        notify_on: change.notify_on.map(notified_kinds).transpose()?,
         webhook: change.webhook_id,
         state: change.state,
     };
@@ -166,13 +166,13 @@ pub fn delete_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 ///
 /// Newest first, without their results. Costs no credits.
 #[utoipa::path(get, path = "/v1/watches/{watch_id}/runs", params(RunPageParameters),
-    responses((status = 200, body = SearchList, headers(("Link" = String)))))]
+    responses((status = 200, body = SearchList)))]
 pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let watch = api.find_watch(call.caller()?, call.id("watch")?)?;
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
     let filter = ListFilter { watch: Some(watch.id), before: cursor, ..ListFilter::default() };
     let page = api.runs.page(watch.account, &filter, limit)?;
-    Ok(page_of_runs(api, call, page, limit))
+    Ok(SearchList::reply(page.runs, limit, page.next))
 }
 
 /// Lists the changes that a watch has found.
@@ -180,14 +180,14 @@ pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal
 /// Newest first. A run is compared with the last conclusion of each module, so a site that is blocked for a while and then
 /// answers as before is no change. Costs no credits.
 #[utoipa::path(get, path = "/v1/watches/{watch_id}/changes", params(PageParameters),
-    responses((status = 200, body = WatchChangeList, headers(("Link" = String)))))]
+    responses((status = 200, body = WatchChangeList)))]
 pub fn list_watch_changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
     let PageParameters { limit, cursor } = request::query(call.request)?;
     let found = api.store.watch_changes(account, id, cursor.map(WatchChangeId), limit + 1)?;
     let mut changes = found.ok_or_else(|| Refusal::no_such("watch"))?;
     let next = cut(&mut changes, limit).map(|last| last.id);
-    Ok(WatchChangeList::reply(api, call, changes, limit, next))
+    Ok(WatchChangeList::reply(changes, limit, next))
 }
 
 /// Starts a run of a watch now.

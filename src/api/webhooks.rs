@@ -14,7 +14,6 @@ use crate::model::event::EventType;
 use crate::model::page::cut;
 use crate::model::refusal::Refusal;
 use crate::model::webhook::{Delivery, Webhook, WebhookChange};
-use crate::webhooks::secret::SigningSecret;
 
 /// A webhook with its secret, which is shown only once.
 #[derive(Debug, Serialize, ToSchema)]
@@ -25,12 +24,6 @@ pub struct WebhookWithSecret {
     /// Secret with which messages are signed. It is shown only in this answer.
     #[schema(pattern = "^whsec_[A-Za-z0-9+/]{43}=$")]
     pub secret: String,
-}
-
-impl WebhookWithSecret {
-    fn new((webhook, secret): (Webhook, SigningSecret)) -> Self {
-        Self { webhook, secret: secret.expose() }
-    }
 }
 
 /// The webhooks of the account.
@@ -63,8 +56,9 @@ pub struct WebhookBody {
 pub fn create_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     let WebhookBody { url, events } = request::json(call.request)?;
-    let created = api.webhooks.create(account, &url, events.unwrap_or_default(), &call.origin()?)?;
-    Ok(Reply::Now(json_response(201, &WebhookWithSecret::new(created))))
+    let (webhook, secret) =
+        api.webhooks.create(account, &url, events.unwrap_or_default(), &call.origin()?)?;
+    Ok(Reply::Now(json_response(201, &WebhookWithSecret { webhook, secret: secret.expose() })))
 }
 
 /// Lists the webhooks of the account.
@@ -113,7 +107,8 @@ pub fn delete_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal>
     responses((status = 200, description = "The webhook with its new secret.", body = WebhookWithSecret)))]
 pub fn rotate_webhook_secret(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
-    Ok(ok_json(&WebhookWithSecret::new(api.webhooks.rotate(account, id, &call.origin()?)?)))
+    let (webhook, secret) = api.webhooks.rotate(account, id, &call.origin()?)?;
+    Ok(ok_json(&WebhookWithSecret { webhook, secret: secret.expose() }))
 }
 
 /// Sends a test message.
@@ -136,14 +131,14 @@ page_of! {
 ///
 /// Newest first. Deliveries are kept for 30 days. Costs no credits.
 #[utoipa::path(get, path = "/v1/webhooks/{webhook_id}/deliveries", params(PageParameters),
-    responses((status = 200, body = DeliveryList, headers(("Link" = String)))))]
+    responses((status = 200, body = DeliveryList)))]
 pub fn list_webhook_deliveries(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
     let PageParameters { limit, cursor } = request::query(call.request)?;
     let found = api.store.deliveries(account, id, cursor.map(DeliveryId), limit + 1)?;
     let mut deliveries = found.ok_or_else(|| Refusal::no_such("webhook"))?;
     let next = cut(&mut deliveries, limit).map(|last| last.id);
-    Ok(DeliveryList::reply(api, call, deliveries, limit, next))
+    Ok(DeliveryList::reply(deliveries, limit, next))
 }
 
 /// Sends a message again.

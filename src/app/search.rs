@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::engine::load_catalog;
 use super::error::Failure;
 use super::services::Services;
 use crate::base::ids::AccountId;
@@ -18,7 +17,6 @@ use crate::model::run::{Progress, ResultRecord, RunOptions};
 use crate::model::search::Search;
 use crate::model::start::Cause;
 use crate::modules::catalog::Choice;
-use crate::modules::profile_index::NamedAccount;
 use crate::modules::query::Query;
 use crate::runs::family::plan::NextSearch;
 use crate::runs::live::LiveRun;
@@ -65,19 +63,6 @@ pub enum SearchEvent<'a> {
 }
 
 type Sink<'s> = dyn FnMut(SearchEvent<'_>) -> ControlFlow<()> + 's;
-
-/// Returns the first of the pasted addresses that is the profile of an account, with the account.
-///
-/// # Errors
-/// Fails if the catalogue cannot be loaded.
-pub fn account_in<'t>(
-    engine: &EngineConfig,
-    texts: &[&'t str],
-) -> Result<Option<(&'t str, NamedAccount)>, Failure> {
-    let catalog = load_catalog(engine, None)?;
-    let profiles = catalog.profiles();
-    Ok(texts.iter().find_map(|text| Some((*text, profiles.account_in(text)?))))
-}
 
 /// Runs a search for each query, some at once, and the searches that their leads start, until all have ended or `sink`
 /// breaks off. Events come in the order of the queries, each with the index of its query. If `stop` is set, the searches

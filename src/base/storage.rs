@@ -1,6 +1,7 @@
 //! [`StorageError`]: the error of the store.
 
 use std::error::Error;
+use std::io;
 
 use log::Level;
 
@@ -21,7 +22,19 @@ enum Kind {
     Broken,
 }
 
+impl From<StorageError> for io::Error {
+    /// Lets a document fail as its output does, while it is written from the store.
+    fn from(error: StorageError) -> Self {
+        Self::other(error)
+    }
+}
+
 impl StorageError {
+    /// Returns whether an error of an output is one of the store.
+    pub fn is_in(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(<dyn Error + Send + Sync>::is::<Self>)
+    }
+
     /// Creates an error for a store that cannot be reached, or is out of connections, out of disk or too slow. A later try
     /// may succeed.
     pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {

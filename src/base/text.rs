@@ -147,18 +147,6 @@ pub fn write_json(out: &mut dyn Write, document: &impl serde::Serialize) -> io::
     writeln!(out, "{}", json(&text))
 }
 
-/// The byte order mark, with which CSV begins. Without it, spreadsheets on Windows read UTF-8 as another encoding.
-pub const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
-/// Writes the byte order mark and the first row of CSV, with the names of the columns.
-///
-/// # Errors
-/// The failure of `out`.
-pub fn write_csv_head(out: &mut dyn Write, columns: &[impl AsRef<[u8]>]) -> io::Result<()> {
-    out.write_all(BYTE_ORDER_MARK)?;
-    write_csv(out, columns)
-}
-
 /// Writes one row of CSV (RFC 4180) whose cells were made with [`cell`].
 ///
 /// # Errors

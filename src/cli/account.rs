@@ -1,6 +1,6 @@
 //! `account create`, `list`, `set-plan`, `link`, `set-role`, `export`, `delete`.
 
-use std::io::{self, Write};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +20,7 @@ use crate::config::{AccountConfig, StorageConfig, base_url, checked};
 use crate::model::account::{Account, Role};
 use crate::model::audit::Origin;
 use crate::model::sign_in::SessionLimits;
-use crate::modules::near::nearest;
-use crate::report::account::{ExportError, write_account};
+use crate::report::account::write_account;
 
 /// Create, list, export and delete accounts, change plan and role, make set-up links
 #[derive(Debug, Subcommand)]
@@ -156,7 +155,6 @@ pub(crate) struct BaseUrl {
 pub(crate) fn run(action: AccountAction, out: &mut dyn Write) -> Result<Exit, Failure> {
     match action {
         AccountAction::Create { plan, base_url, plans: AccountConfig { plans }, owner } => {
-            check_plan(&plans, &plan)?;
             let accounts = open_accounts(&owner.storage, plans)?;
             let account = accounts.create_account(&owner.email, &plan, &Origin::CLI)?;
             let (Account { id, email, plan, .. }, place) = (&account, &owner.storage.database);
@@ -168,7 +166,6 @@ pub(crate) fn run(action: AccountAction, out: &mut dyn Write) -> Result<Exit, Fa
             list.write(out, &members, |store| Ok(store.accounts()?))?;
         }
         AccountAction::SetPlan { plan, plans: AccountConfig { plans }, owner } => {
-            check_plan(&plans, &plan)?;
             let accounts = open_accounts(&owner.storage, plans)?;
             let account = accounts.set_plan(&owner.email, &plan, &Origin::CLI)?;
             writeln!(out, "{} is now on plan {}", account.email, account.plan)?;
@@ -179,23 +176,13 @@ pub(crate) fn run(action: AccountAction, out: &mut dyn Write) -> Result<Exit, Fa
         }
         AccountAction::SetRole { role, owner } => {
             let (accounts, account) = owner.account()?;
-            sign_ins(&accounts).set_role(account.id, role, &Origin::CLI)?;
+            sign_ins(&accounts).set_role(account.id, role, &Origin::CLI).map_err(Failure::failed)?;
             writeln!(out, "{} is now {}", account.email, role.as_str())?;
         }
         AccountAction::Export { output, owner } => export(&owner, output.as_deref(), out)?,
         AccountAction::Delete { yes, owner } => delete(&owner, yes, out)?,
     }
     Ok(Exit::Done)
-}
-
-fn check_plan(plans: &PlanTable, name: &str) -> Result<(), Failure> {
-    let names = || plans.all().iter().map(|plan| plan.name.as_str());
-    if names().any(|known| known == name) {
-        return Ok(());
-    }
-    let meant = nearest(name, names()).map(|meant| format!("; did you mean {meant:?}?")).unwrap_or_default();
-    let (name, names) = (plain(name), names().collect::<Vec<_>>().join(", "));
-    Err(Failure::Usage(format!("unknown plan {name:?}: expected {names}{meant}")))
 }
 
 /// Makes a set-up link and writes it to the output.
@@ -205,12 +192,11 @@ fn write_link(
     account: &Account,
     base_url: &BaseUrl,
 ) -> Result<(), Failure> {
-    let link = sign_ins(accounts).make_link(account.id, &Origin::CLI)?;
+    let link = sign_ins(accounts).make_link(account.id, &Origin::CLI).map_err(Failure::failed)?;
+    let (base_url, token) = (&base_url.base_url, link.expose());
     writeln!(
         out,
-        "the owner can choose a password here, once, within 72 hours:\n{}/app/set-up/{}",
-        base_url.base_url,
-        link.expose()
+        "the owner can choose a password here, once, within 72 hours:\n{base_url}/app/set-up/{token}"
     )?;
     Ok(())
 }
@@ -224,19 +210,12 @@ fn sign_ins(accounts: &Accounts) -> SignIns {
 fn export(owner: &Owner, path: Option<&Path>, out: &mut dyn Write) -> Result<(), Failure> {
     let (accounts, account) = owner.account()?;
     let write = |out: &mut dyn Write| {
-        let written = write_account(&accounts.store, &account, SystemClock.now(), &Origin::CLI, out);
-        written.map_err(|error| match error {
-            ExportError::Storage(error) => Failure::from(error),
-            ExportError::Io(error) => error.into(),
-        })
+        Ok(write_account(&accounts.store, &account, SystemClock.now(), &Origin::CLI, out)?)
     };
     let Some(path) = path else { return write(out) };
-    let mut file = Replacement::begin_private(path)?;
-    let mut buffered = io::BufWriter::new(&mut file);
-    write(&mut buffered)?;
-    buffered.flush().map_err(|error| cannot_write(path, &error))?;
-    drop(buffered);
-    file.finish()?;
+    let mut file = BufWriter::new(Replacement::begin_private(path)?);
+    write(&mut file)?;
+    file.into_inner().map_err(|error| cannot_write(path, error.error()))?.finish()?;
     writeln!(out, "exported {} to {}", account.email, plain(&path.display().to_string()))?;
     Ok(())
 }

@@ -13,10 +13,10 @@ use super::exit::{Exit, Failure};
 use super::table::TextFormat;
 use crate::base::clock::rfc3339_millis;
 use crate::base::ids::AccountId;
-use crate::base::text::{json, plain};
+use crate::base::text::plain;
 use crate::config::{StorageConfig, checked};
 use crate::model::audit::{AuditFilter, Entry};
-use crate::report::account::each_entry;
+use crate::report::account::{JsonArray, each_entry};
 use crate::store::Store;
 
 /// Show who changed what and when, oldest first
@@ -59,14 +59,10 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Failure
             each_entry(&store, filter, |entry| Ok::<_, Failure>(writeln!(out, "{}", line(entry))?))?;
         }
         TextFormat::Json => {
-            let mut before = "[\n  ";
-            each_entry(&store, filter, |entry| {
-                let text = serde_json::to_string(entry)?;
-                write!(out, "{before}{}", json(&text))?;
-                before = ",\n  ";
-                Ok::<_, Failure>(())
-            })?;
-            writeln!(out, "{}", if before.starts_with('[') { "[]" } else { "\n]" })?;
+            let mut list = JsonArray::begin(out)?;
+            each_entry(&store, filter, |entry| Ok::<_, Failure>(list.item(entry)?))?;
+            list.end()?;
+            writeln!(out)?;
         }
     }
     Ok(Exit::Done)

@@ -12,7 +12,7 @@ use super::report::SavedReport;
 use super::table::TextFormat;
 use crate::base::text::{line, write_json};
 use crate::config::CatalogConfig;
-use crate::model::diff::{Diff, Difference, FieldChange, RunSide, Undecided};
+use crate::model::diff::{Diff, DiffCounts, Difference, FieldChange, RunSide, Undecided};
 
 /// The most modules of an unknown result that the text names.
 const MOST_MODULES: usize = 3;
@@ -65,18 +65,10 @@ fn write_text(out: &mut dyn Write, diff: &Diff) -> io::Result<()> {
             write_difference(out, sign, difference)?;
         }
     }
-    let counts = &diff.counts;
-    writeln!(
-        out,
-        "{} added, {} removed, {} changed, {} unknown, {} unchanged; {} of {} modules compared",
-        counts.added,
-        counts.removed,
-        counts.changed,
-        counts.unknown,
-        counts.unchanged,
-        diff.modules_compared,
-        diff.modules_compared + diff.modules_not_compared,
-    )
+    let DiffCounts { added, removed, changed, unknown, unchanged } = diff.counts;
+    let (compared, all) = (diff.modules_compared, diff.modules_compared + diff.modules_not_compared);
+    write!(out, "{added} added, {removed} removed, {changed} changed, {unknown} unknown, ")?;
+    writeln!(out, "{unchanged} unchanged; {compared} of {all} modules compared")
 }
 
 fn write_difference(out: &mut dyn Write, sign: char, difference: &Difference) -> io::Result<()> {

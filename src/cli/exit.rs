@@ -6,8 +6,8 @@ use std::{io, thread};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::account::sign_in::SignInError;
 pub(crate) use crate::app::Failure;
+use crate::base::storage::StorageError;
 use crate::model::refusal::{Code, Refusal};
 use crate::runs::proof::Stop;
 
@@ -55,6 +55,7 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::OutputClosed,
+            _ if StorageError::is_in(&error) => Self::failed(error),
             _ => Self::Failed(format!("cannot write the output: {error}")),
         }
     }
@@ -72,12 +73,6 @@ impl From<Refusal> for Failure {
             Code::InvalidRequest => Self::usage(refusal),
             _ => Self::failed(refusal),
         }
-    }
-}
-
-impl From<SignInError> for Failure {
-    fn from(error: SignInError) -> Self {
-        Self::failed(error)
     }
 }
 

@@ -27,8 +27,6 @@ pub(crate) struct Replacement {
     file: File,
     beside: Option<PathBuf>,
     target: PathBuf,
-    /// The path as it was given, for error messages.
-    given: PathBuf,
 }
 
 /// Replaces the file: after a failure it has the old text or the new one.
@@ -55,20 +53,19 @@ impl Replacement {
     }
 
     fn create(given: &Path, mode: u32) -> io::Result<Self> {
-        let given = given.to_owned();
         // Resolves a symbolic link, so that its target is replaced and not the link.
-        let target = given.canonicalize().unwrap_or_else(|_| given.clone());
+        let target = given.canonicalize().unwrap_or_else(|_| given.to_owned());
         let known = fs::metadata(&target).ok();
         if known.as_ref().is_some_and(|known| !known.is_file()) {
             // A pipe or a terminal is written directly. The system refuses a folder.
             let file = File::options().write(true).open(&target)?;
-            return Ok(Self { file, beside: None, target, given });
+            return Ok(Self { file, beside: None, target });
         }
         let mut beside = target.clone().into_os_string();
         beside.push(format!(".{}.new", std::process::id()));
         let beside = PathBuf::from(beside);
         let file = File::options().write(true).create(true).truncate(true).mode(mode).open(&beside)?;
-        let begun = Self { file, beside: Some(beside), target, given };
+        let begun = Self { file, beside: Some(beside), target };
         if let Some(known) = known {
             begun.file.set_permissions(known.permissions())?;
         }
@@ -78,7 +75,7 @@ impl Replacement {
     /// Renames the file to its target.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         if let Some(beside) = &self.beside {
-            fs::rename(beside, &self.target).map_err(|error| cannot_write(&self.given, &error))?;
+            fs::rename(beside, &self.target).map_err(|error| cannot_write(&self.target, &error))?;
             self.beside = None;
         }
         Ok(())

@@ -74,47 +74,35 @@ impl Kinds {
 
 pub(crate) fn run(action: &HealthAction, out: &mut dyn Write) -> Result<Exit, Failure> {
     match action {
-        HealthAction::List { kinds, list } => write_health(kinds, list, out)?,
-        HealthAction::Reset { name, kinds, storage, .. } => reset(name.as_deref(), kinds, storage, out)?,
-    }
-    Ok(Exit::Done)
-}
-
-fn reset(
-    name: Option<&str>,
-    kinds: &Kinds,
-    storage: &StorageConfig,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
-    let (store, now, mut count) = (open_store(storage)?, Timestamp::now(), 0);
-    for kind in kinds.chosen() {
-        for name in store.reset(kind, name, now, &Origin::CLI)? {
-            writeln!(out, "{} {name}", kind.as_str())?;
-            count += 1;
+        HealthAction::List { kinds, list } => {
+            let members = ["kind", "name", "simulated", "failures", "open_since", "next_try_at", "detail"];
+            list.write(out, &members, |store| {
+                let mut rows = Vec::new();
+                for (kind, simulated) in kinds.chosen().flat_map(|kind| [(kind, false), (kind, true)]) {
+                    rows.extend(match kind {
+                        Learned::Deadline => stored(&store, kind, simulated, deadline)?,
+                        Learned::Host | Learned::Quarantine => stored(&store, kind, simulated, opening)?,
+                    });
+                }
+                Ok(rows)
+            })?;
         }
-    }
-    match name {
-        Some(name) if count == 0 => Err(Failure::Failed(format!(
-            "nothing to reset for {name}: use a name and a kind that `sightline health list` shows"
-        ))),
-        _ => Ok(()),
-    }
-}
-
-fn write_health(kinds: &Kinds, list: &ListArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let members = ["kind", "name", "simulated", "failures", "open_since", "next_try_at", "detail"];
-    list.write(out, &members, |store| {
-        let mut rows = Vec::new();
-        for kind in kinds.chosen() {
-            for simulated in [false, true] {
-                rows.extend(match kind {
-                    Learned::Deadline => stored(&store, kind, simulated, deadline)?,
-                    Learned::Host | Learned::Quarantine => stored(&store, kind, simulated, opening)?,
-                });
+        HealthAction::Reset { name, kinds, storage, .. } => {
+            let (store, now, mut is_known) = (open_store(storage)?, Timestamp::now(), name.is_none());
+            for kind in kinds.chosen() {
+                for name in store.reset(kind, name.as_deref(), now, &Origin::CLI)? {
+                    writeln!(out, "{} {name}", kind.as_str())?;
+                    is_known = true;
+                }
+            }
+            if let (Some(name), false) = (name, is_known) {
+                return Err(Failure::Failed(format!(
+                    "nothing to reset for {name}: use a name and a kind that `sightline health list` shows"
+                )));
             }
         }
-        Ok(rows)
-    })
+    }
+    Ok(Exit::Done)
 }
 
 /// Returns what the store has of a kind, as far as `members` returns something to list.

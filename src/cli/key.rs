@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use clap::Subcommand;
-use serde::Serialize;
+use serde_json::json;
 
 use super::database::{accounts_in, open_accounts};
 use super::exit::{Exit, Failure};
@@ -62,14 +62,6 @@ fn key_id(text: &str) -> Result<KeyId, String> {
     text.parse().map_err(|_| "expected the id (a UUID) that `key list` shows".to_owned())
 }
 
-/// A key with the email address of its account.
-#[derive(Serialize)]
-struct KeyLine {
-    account: String,
-    #[serde(flatten)]
-    key: KeyRecord,
-}
-
 pub(crate) fn run(action: KeyAction, out: &mut dyn Write) -> Result<Exit, Failure> {
     match action {
         KeyAction::Create { account, label, storage } => create(&account, &label, &storage, out)?,
@@ -105,8 +97,11 @@ fn write_keys(account: Option<&str>, list: &ListArgs, out: &mut dyn Write) -> Re
         let only = owners.first().filter(|_| account.is_some()).map(|owner| owner.id);
         let emails: HashMap<AccountId, String> =
             owners.into_iter().map(|owner| (owner.id, owner.email)).collect();
-        let line =
-            |key: KeyRecord| KeyLine { account: emails.get(&key.account).cloned().unwrap_or_default(), key };
-        Ok(store.keys(only)?.into_iter().map(line).collect())
+        let line = |key: &KeyRecord| {
+            let mut line = json!(key);
+            line["account"] = json!(emails.get(&key.account));
+            line
+        };
+        Ok(store.keys(only)?.iter().map(line).collect())
     })
 }

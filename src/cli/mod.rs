@@ -42,9 +42,7 @@ mod table;
 mod variants;
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::fd::AsFd as _;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -53,7 +51,6 @@ pub use exit::Exit;
 use exit::Failure;
 
 use crate::base::log::{LogFormat, fatal_line};
-use crate::base::text::BYTE_ORDER_MARK;
 use crate::config;
 
 const ABOUT: &str = "Find public accounts and records of a username, an email address or a domain";
@@ -151,14 +148,14 @@ fn with_short_help(command: Command) -> Command {
 
 /// Runs the command of `args`, which start with the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
-    let args: Vec<OsString> = args.into_iter().collect();
-    let errors = error_format(&args);
     let parsed = command().try_get_matches_from(args).and_then(|found| Sightline::from_arg_matches(&found));
     let action = match parsed {
         Ok(sightline) => sightline.action,
-        Err(error) => return show(error, errors),
+        Err(error) => return show(error),
     };
-    let mut out = BufWriter::new(Output { out: io::stdout(), keeps_mark: begins_a_file() });
+    // The collector of a server's log reads the error that ends it, too.
+    let errors = if let Action::Serve(args) = &action { args.config.log.format } else { LogFormat::Text };
+    let mut out = BufWriter::new(io::stdout());
     let ended = act(action, &mut out).and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from));
     // Dropped without another attempt to write to a closed output.
     drop(out.into_parts());
@@ -169,35 +166,6 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         }
         failure.exit()
     })
-}
-
-/// Standard output. Drops the byte order mark at the start of CSV, except in a file: a program that reads a pipe would take
-/// it for a part of the first column's name.
-struct Output {
-    out: io::Stdout,
-    keeps_mark: bool,
-}
-
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = match bytes.strip_prefix(BYTE_ORDER_MARK).filter(|_| !self.keeps_mark) {
-            Some(rest) => self.out.write(rest)? + BYTE_ORDER_MARK.len(),
-            None => self.out.write(bytes)?,
-        };
-        // Only the first bytes are a mark.
-        self.keeps_mark = true;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-/// Returns whether standard output is a file that is still empty.
-fn begins_a_file() -> bool {
-    let output = io::stdout().as_fd().try_clone_to_owned().and_then(|output| File::from(output).metadata());
-    output.is_ok_and(|output| output.is_file() && output.len() == 0)
 }
 
 fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
@@ -222,26 +190,8 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
     }
 }
 
-/// Returns the format of an error that ends the command: the format of `serve`'s log, since the same
-/// collector reads both. Reads the raw arguments, because those that cannot be parsed cause such an error.
-fn error_format(args: &[OsString]) -> LogFormat {
-    let mut words = args.iter().skip(1).filter_map(|arg| arg.to_str());
-    if words.next() != Some("serve") {
-        return LogFormat::Text;
-    }
-    let mut format = std::env::var("SIGHTLINE_LOG_FORMAT").ok();
-    while let Some(word) = words.next() {
-        if word == "--log-format" {
-            format = words.next().map(str::to_owned);
-        } else if let Some(value) = word.strip_prefix("--log-format=") {
-            format = Some(value.to_owned());
-        }
-    }
-    if format.as_deref() == Some("json") { LogFormat::Json } else { LogFormat::Text }
-}
-
 /// Prints help and version to standard output, errors to standard error.
-fn show(mut error: clap::Error, format: LogFormat) -> Exit {
+fn show(mut error: clap::Error) -> Exit {
     if let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidArg)
         && let Some(message) = config::gone(given)
     {
@@ -249,14 +199,7 @@ fn show(mut error: clap::Error, format: LogFormat) -> Exit {
     } else if error.kind() == ErrorKind::UnknownArgument {
         hide_value(&mut error);
     }
-    if error.use_stderr() && format == LogFormat::Json {
-        let text = error.render().to_string();
-        let message = text.split("\n\n").next().unwrap_or_default();
-        let message = message.strip_prefix("error: ").unwrap_or(message).trim();
-        let _ = io::stderr().write_all(fatal_line(format, message).as_bytes());
-    } else {
-        let _ = error.print();
-    }
+    let _ = error.print();
     if error.use_stderr() { Exit::Usage } else { Exit::Done }
 }
 

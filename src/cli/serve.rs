@@ -23,7 +23,7 @@ Examples:
 Put a reverse proxy with TLS in front of every address but loopback.")]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
-    config: ServeConfig,
+    pub(super) config: ServeConfig,
 }
 
 /// Runs the server.

@@ -64,12 +64,15 @@ pub(crate) fn write_list<T: Serialize>(
     write_table(out, &heads.iter().map(String::as_str).collect::<Vec<_>>(), &rows)
 }
 
-fn shown(value: &Value) -> String {
+/// Returns a member as a cell: of a list, the number of its items.
+pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "-".to_owned(),
         Value::Bool(is_so) => if *is_so { "yes" } else { "no" }.to_owned(),
         Value::String(text) => text.clone(),
-        other => other.to_string(),
+        Value::Array(items) => items.len().to_string(),
+        Value::Object(members) => members.values().map(shown).collect::<Vec<_>>().join(" "),
+        Value::Number(number) => number.to_string(),
     }
 }
 

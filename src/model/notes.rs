@@ -27,7 +27,7 @@ pub struct RunNotes {
     /// Present only if the owner has set some: words to find the search by.
     // They are different from each other and in lower case.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(required = false, max_items = 10, examples(json!(["case-7", "open"])))]
+    #[schema(required = false, max_items = 10)]
     pub tags: Vec<String>,
     /// Present only if the owner has written one: a note on the search.
     #[serde(skip_serializing_if = "Option::is_none")]

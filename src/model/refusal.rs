@@ -100,6 +100,20 @@ pub fn values(values: &[&str]) -> Value {
     values.into()
 }
 
+/// Returns the words of a member sorted, each once. `known` are all that it may have.
+///
+/// # Errors
+/// Returns the refusal of a member without one.
+pub fn in_order<T: Ord>(member: &str, mut words: Vec<T>, known: &[&str]) -> Result<Vec<T>, Refusal> {
+    words.sort_unstable();
+    words.dedup();
+    if words.is_empty() {
+        let message = format!("{member}: at least one known word is needed");
+        return Err(Refusal::invalid_request(member, message, values(known)));
+    }
+    Ok(words)
+}
+
 /// Why something is refused, or fails: the API makes JSON of it, the web app a page, MCP a result, a command a line. Nothing was
 /// charged, unless the store failed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -85,7 +85,7 @@ pub struct ResultRecord {
     #[schema(pattern = "^[a-z0-9_.-]{1,64}$", examples("github"))]
     pub source: String,
     /// Further values that the module extracted; names and values differ between modules. `sources` lists every module
-    /// that found the result.
+    /// that found the result, each once, with `module` (its id), `platform` (null where there is none) and `confidence`.
     #[schema(value_type = std::collections::HashMap<String, Value>)]
     pub metadata: Map<String, Value>,
     /// Time at which the result was recorded: RFC 3339, UTC, milliseconds.
@@ -100,6 +100,12 @@ impl ResultRecord {
     /// Returns the name of the platform, or the id of the module if there is none.
     pub fn site(&self) -> &str {
         self.platform.as_deref().unwrap_or(&self.source)
+    }
+
+    /// Returns the address of the profile, the first if there are several.
+    pub fn profile_url(&self) -> Option<&str> {
+        let url = self.metadata.get("profile_url")?;
+        url.as_str().or_else(|| url.get(0)?.as_str())
     }
 
     /// Returns whether the owner of the run has marked the result as that of another person.

@@ -30,23 +30,10 @@ use crate::store::Store;
 /// The number of items of a list that are read from the store at once.
 const PAGE: usize = 500;
 
-/// An error that leaves the document incomplete.
-#[derive(Debug, thiserror::Error)]
-pub enum ExportError {
-    /// The store has failed.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-    /// The document could not be written.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
-impl ExportError {
-    /// Logs that the export of `what` failed, unless its reader has disconnected.
-    pub fn log(&self, what: &str, request_id: &RequestId) {
-        if !matches!(self, Self::Io(_)) {
-            warn!(request_id = request_id.as_str(); "the export of {what} failed: {self}");
-        }
+/// Logs that the export of `what` failed, unless its reader has disconnected.
+pub fn log_failure(error: &io::Error, what: &str, request_id: &RequestId) {
+    if StorageError::is_in(error) {
+        warn!(request_id = request_id.as_str(); "the export of {what} failed: {error}");
     }
 }
 
@@ -69,25 +56,25 @@ pub fn each_entry<E: From<StorageError>>(
 /// export is recorded in the audit before anything is written.
 ///
 /// # Errors
-/// Returns [`ExportError`] if the document is incomplete.
+/// Returns a failure of the store or of `out`. The document is then incomplete.
 pub fn write_account(
     store: &Store,
     account: &Account,
     now: Timestamp,
     by: &Origin,
     out: &mut dyn Write,
-) -> Result<(), ExportError> {
+) -> io::Result<()> {
     store.note(&AuditEvent::of_account(Action::AccountExported, account.id), by)?;
-    write!(out, "{{\n\"exported_at\": \"{}\",\n\"account\": ", rfc3339_millis(now))?;
-    let mut export = Export { out, is_empty: true };
-    export.value(account)?;
     let id = account.id;
-    export.list("keys", |list| list.items(&store.keys(Some(id))?))?;
-    export.list("sessions", |list| list.items(&store.sessions(id, now)?))?;
-    export.list("ledger", |list| list.items(&store.bookings(id)?))?;
-    export.list("cycles", |list| list.items(&store.cycle_uses(id)?))?;
-    export.list("idempotency_keys", |list| list.items(&store.noted_requests(id)?))?;
-    export.list("watches", |list| {
+    let head = json!({
+        "exported_at": rfc3339_millis(now), "account": account, "keys": store.keys(Some(id))?,
+        "sessions": store.sessions(id, now)?, "ledger": store.bookings(id)?, "cycles": store.cycle_uses(id)?,
+        "idempotency_keys": store.noted_requests(id)?,
+    });
+    // Of the lists that follow, each item is read when it is written.
+    let head = head.to_string();
+    out.write_all(printable(head.strip_suffix('}').unwrap_or_default()).as_bytes())?;
+    list(out, "watches", |list| {
         let watches = |last: Option<&Watch>| store.watches(id, last.map(|last| last.id), PAGE);
         each_item(PAGE, watches, |watch| {
             let changes = all_pages(PAGE, |last: Option<&StoredChange>| {
@@ -98,7 +85,7 @@ pub fn write_account(
             list.item(&With { item: watch, more })
         })
     })?;
-    export.list("webhooks", |list| {
+    list(out, "webhooks", |list| {
         store.webhooks(id)?.iter().try_for_each(|webhook| {
             let deliveries = all_pages(PAGE, |last: Option<&Delivery>| {
                 let page = store.deliveries(id, webhook.id, last.map(|last| last.id), PAGE)?;
@@ -107,17 +94,20 @@ pub fn write_account(
             list.item(&With { item: webhook, more: json!({ "deliveries": deliveries }) })
         })
     })?;
-    export.list("batches", |list| {
+    list(out, "batches", |list| {
         let batches = |last: Option<&Batch>| store.batches(id, last.map(|it| (it.created_at, it.id)), PAGE);
         each_item(PAGE, batches, |batch| {
-            list.item(&batch_block(batch, &store.batch_rows(batch.id, 0, MAX_SEARCHES)?))
+            let rows = store.batch_rows(batch.id, 0, MAX_SEARCHES)?;
+            let searches: Vec<Value> = rows.iter().map(search_of).collect();
+            let more = json!({ "status": batch.status(), "searches": searches });
+            list.item(&With { item: batch, more })
         })
     })?;
-    export.list("audit", |list| {
+    list(out, "audit", |list| {
         let filter = AuditFilter { account: Some(id), ..AuditFilter::default() };
         each_entry(store, filter, |entry| list.item(entry))
     })?;
-    export.list("runs", |list| {
+    list(out, "runs", |list| {
         let runs = |last: Option<&RunSummary>| {
             let before = last.map(Cursor::after);
             store.list(id, &ListFilter { before, ..ListFilter::default() }, PAGE)
@@ -133,42 +123,48 @@ pub fn write_account(
             list.item(&With { item: &run, more })
         })
     })?;
-    writeln!(export.out, "\n}}")?;
-    Ok(export.out.flush()?)
+    writeln!(out, "\n}}")?;
+    out.flush()
 }
 
-/// A document that is being written.
-struct Export<'a> {
-    out: &'a mut dyn Write,
-    /// Whether the list that is being written has no item yet.
+/// Writes a member of the document that is a list.
+fn list(
+    out: &mut dyn Write,
+    name: &str,
+    write: impl FnOnce(&mut JsonArray<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    write!(out, ",\n\"{name}\": ")?;
+    let mut list = JsonArray::begin(out)?;
+    write(&mut list)?;
+    list.end()
+}
+
+/// A JSON array that is written item by item.
+pub struct JsonArray<'o> {
+    out: &'o mut dyn Write,
     is_empty: bool,
 }
 
-impl Export<'_> {
-    fn list(
-        &mut self,
-        name: &str,
-        write: impl FnOnce(&mut Self) -> Result<(), ExportError>,
-    ) -> Result<(), ExportError> {
-        write!(self.out, ",\n\"{name}\": [")?;
-        self.is_empty = true;
-        write(self)?;
-        Ok(self.out.write_all(b"]")?)
+impl<'o> JsonArray<'o> {
+    /// Begins an array.
+    ///
+    /// # Errors
+    /// Returns the errors of `out`, as the other functions do.
+    pub fn begin(out: &'o mut dyn Write) -> io::Result<Self> {
+        out.write_all(b"[")?;
+        Ok(Self { out, is_empty: true })
     }
 
-    fn items(&mut self, items: &[impl Serialize]) -> Result<(), ExportError> {
-        items.iter().try_for_each(|item| self.item(item))
-    }
-
-    fn item(&mut self, item: &impl Serialize) -> Result<(), ExportError> {
-        self.out.write_all(if self.is_empty { b"\n  " } else { b",\n  " })?;
+    /// Writes an item on its own line.
+    pub fn item(&mut self, item: &impl Serialize) -> io::Result<()> {
+        let before = if self.is_empty { "\n  " } else { ",\n  " };
         self.is_empty = false;
-        self.value(item)
+        write!(self.out, "{before}{}", printable(&serde_json::to_string(item)?))
     }
 
-    fn value(&mut self, value: &impl Serialize) -> Result<(), ExportError> {
-        let text = serde_json::to_string(value).map_err(io::Error::from)?;
-        Ok(self.out.write_all(printable(&text).as_bytes())?)
+    /// Ends the array.
+    pub fn end(self) -> io::Result<()> {
+        self.out.write_all(if self.is_empty { b"]" } else { b"\n]" })
     }
 }
 
@@ -181,17 +177,11 @@ struct With<T> {
     more: Value,
 }
 
-/// Returns a batch with what it searches. Its runs are among all runs.
-fn batch_block(batch: &Batch, rows: &[BatchRow]) -> Value {
-    let search = |row: &BatchRow| {
-        let mut search = json!(row.search);
-        search["row"] = row.position.into();
-        search["status"] = row.status().into();
-        search["run_id"] = json!(row.run().map(|run| run.id));
-        search
-    };
-    json!({
-        "id": batch.id, "name": batch.name, "status": batch.status, "created_at": rfc3339_millis(batch.created_at),
-        "ended_at": batch.ended_at.map(rfc3339_millis), "searches": rows.iter().map(search).collect::<Vec<_>>(),
-    })
+/// Returns a search of a batch. Its run is among all runs.
+fn search_of(row: &BatchRow) -> Value {
+    let mut search = json!(row.search);
+    search["row"] = row.position.into();
+    search["status"] = row.status().into();
+    search["run_id"] = json!(row.run().map(|run| run.id));
+    search
 }

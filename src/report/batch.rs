@@ -6,12 +6,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::account::ExportError;
-use super::file_name::named;
 use super::{Format, csv, write_line};
 use crate::base::ids::{BatchId, RunId};
 use crate::base::pages::each_item;
-use crate::base::text::{cell, json, write_csv, write_csv_head};
+use crate::base::text::{cell, json, write_csv};
 use crate::model::batch::{Batch, BatchRow, BatchStatus};
 use crate::model::run::ResultRecord;
 use crate::model::search::Search;
@@ -24,13 +22,6 @@ use crate::store::Store;
 
 /// The number of searches that are read from the store at once.
 const PAGE: usize = 50;
-
-/// Returns the name of a file about a batch, such as `sightline-batch-0123456789ab.csv`. The name marks a batch whose
-/// searches have not all ended, and a simulated one.
-pub fn file_name(batch: &Batch, what: &str, extension: &str) -> String {
-    let state = if batch.ended_at.is_none() { "running" } else { "" };
-    named(what, &batch.id.to_string(), state, batch.simulated, extension)
-}
 
 /// A search of a batch, with its run.
 #[derive(Debug, Serialize, ToSchema)]
@@ -96,7 +87,7 @@ impl<'a> BatchWriter<'a> {
             out.write_all(json(head.trim_end_matches("]}")).as_bytes())?;
         } else if format == Format::Csv {
             let head = ["row", "query_type", "query", "run_id"].into_iter().chain(csv::columns());
-            write_csv_head(out, &head.collect::<Vec<_>>())?;
+            write_csv(out, &head.collect::<Vec<_>>())?;
         }
         Ok(Self { out, format, is_first: true })
     }
@@ -145,7 +136,7 @@ pub fn write_batch(
     batch: &Batch,
     format: Format,
     out: &mut dyn Write,
-) -> Result<(), ExportError> {
+) -> io::Result<()> {
     let (batch_id, name, status) = (batch.id, batch.name.as_deref(), batch.status);
     let head = BatchReport { batch_id, name, status, searches: Vec::new() };
     let mut file = BatchWriter::begin(out, format, &head)?;
@@ -160,9 +151,9 @@ pub fn write_batch(
         let Search { search_type, query, .. } = &row.search;
         let (row, status, run) = (row.position, row.status(), record.as_ref());
         let search = BatchSearchReport { row, search_type: *search_type, query, status, run };
-        Ok::<_, ExportError>(file.search(&search)?)
+        file.search(&search)
     })?;
-    Ok(file.end()?)
+    file.end()
 }
 
 impl BatchMatrix {
@@ -185,7 +176,7 @@ impl BatchMatrix {
     pub fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         let titles = self.titles();
         let head = ["row", "type", "query", "status"].map(str::to_owned).into_iter();
-        write_csv_head(out, &head.chain(titles.iter().map(|title| cell(title))).collect::<Vec<_>>())?;
+        write_csv(out, &head.chain(titles.iter().map(|title| cell(title))).collect::<Vec<_>>())?;
         self.rows.iter().try_for_each(|row| {
             let (number, kind) = (row.row.to_string(), row.search_type.to_string());
             let head = [number, kind, cell(&row.query), row.status.to_owned()];

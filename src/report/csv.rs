@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use crate::base::clock::rfc3339_millis;
-use crate::base::text::{cell, json, write_csv, write_csv_head};
+use crate::base::text::{cell, json, write_csv};
 use crate::model::entity::merge;
 use crate::model::run::ResultRecord;
 
@@ -45,7 +45,7 @@ const COLUMNS: [Column; 19] = [
 /// # Errors
 /// Returns the errors of `out`.
 pub fn write(out: &mut dyn Write, results: &[ResultRecord]) -> io::Result<()> {
-    write_csv_head(out, &columns().collect::<Vec<&str>>())?;
+    write_csv(out, &columns().collect::<Vec<&str>>())?;
     results.iter().try_for_each(|result| write_csv(out, &row(result).collect::<Vec<_>>()))
 }
 

@@ -24,8 +24,8 @@ const LISTS: [List; 4] = [
 pub struct Fact {
     /// The text, as its first source has it.
     pub text: String,
-    /// The ids of the results, in order.
-    pub results: Vec<u32>,
+    /// The ids of the results in order, each with its platform.
+    pub results: Vec<(u32, String)>,
 }
 
 /// What the results of a run say about who they belong to.
@@ -71,8 +71,8 @@ fn facts(results: &[&ResultRecord], members: &[&str], key: impl Fn(&str) -> Stri
                 found.len() - 1
             });
             let known = &mut found[place].results;
-            if known.last() != Some(&result.id) {
-                known.push(result.id);
+            if known.last().is_none_or(|(id, _)| *id != result.id) {
+                known.push((result.id, result.site().to_owned()));
             }
         }
     }
@@ -113,7 +113,10 @@ mod tests {
             ),
         ];
         let facts = Facts::of(&results, now);
-        let fact = |text: &str, results: &[u32]| Fact { text: text.to_owned(), results: results.to_vec() };
+        let fact = |text: &str, results: &[u32]| Fact {
+            text: text.to_owned(),
+            results: results.iter().map(|id| (*id, format!("Site {id}"))).collect(),
+        };
         let lists = [
             ("Names", vec![fact("Ana R.", &[2, 3]), fact("Ana", &[1])]),
             ("Places", vec![fact("Lisbon", &[1])]),

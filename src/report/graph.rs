@@ -23,9 +23,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::base::clock::{rfc3339_millis, to_the_second};
-use crate::base::ids::{RunId, named_uuid};
+use crate::base::ids::named_uuid;
 use crate::model::entity::identified::web_address;
-use crate::model::run::Status;
+use crate::model::run::RunSummary;
 use crate::modules::definition::ResultType;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
@@ -37,42 +37,28 @@ const OBSERVABLES: Uuid = Uuid::from_u128(0x00ab_edb4_aa42_466c_9c01_fed2_3315_a
 /// The namespace of the ids of other objects. It never changes.
 const OBJECTS: Uuid = Uuid::from_u128(0x2c8e_51d7_94b3_4e0f_a6c2_7b1f_0d38_e95a);
 
-/// A graph as GraphML.
+/// A graph as GraphML, with what is known of `run` if it is that of one run.
 #[derive(Template)]
 #[template(path = "graph.graphml", config = "src/report/html/askama.toml")]
 pub(super) struct GraphMl<'g> {
     pub(super) graph: &'g Graph,
-    pub(super) about: Option<About>,
+    pub(super) run: Option<&'g RunRecord>,
 }
 
-/// What the graph of a run says about the run.
-pub(super) struct About {
-    run: RunId,
-    /// The start of the run, and its end or the time of this state.
-    time: (Timestamp, Timestamp),
-    /// Which run it is, and whether its results are complete and real.
-    head: String,
-    /// How many modules gave an answer, and which gave none.
-    coverage: String,
+/// Returns the start of a run, and its end or the time of this state.
+fn time(run: &RunRecord) -> (Timestamp, Timestamp) {
+    (run.summary.created_at, run.summary.completed_at.unwrap_or(run.as_of))
 }
 
-impl About {
-    pub(super) fn of(run: &RunRecord) -> Self {
-        let summary = &run.summary;
-        let time = (summary.created_at, summary.completed_at.unwrap_or(run.as_of));
-        let (from, to) = (to_the_second(time.0), to_the_second(time.1));
-        let state = match summary.status {
-            Status::Completed => "",
-            Status::Running => " The search is still running.",
-            Status::Failed => " The search failed.",
-        };
-        let simulated = if summary.simulated { " Simulated: nothing in it is real." } else { "" };
-        let (kind, query, id) = (summary.search_type, &summary.query, summary.id);
-        let head = format!("{kind} search for {query}, {from} to {to}, run {id}.{state}{simulated}");
-        Self { run: id, time, head, coverage: coverage(run) }
-    }
+/// Returns which run it is, and whether its results are complete and real.
+fn head(run: &RunRecord) -> String {
+    let RunSummary { search_type, query, id, status, simulated, .. } = &run.summary;
+    let (from, to) = (to_the_second(time(run).0), to_the_second(time(run).1));
+    let web = if *simulated { " Simulated: nothing in it is real." } else { "" };
+    format!("{search_type} search for {query}, {from} to {to}, run {id}, {}.{web}", status.as_str())
 }
 
+/// Returns how many modules gave an answer, and which gave none.
 fn coverage(run: &RunRecord) -> String {
     let coverage = &run.summary.coverage;
     let mut text = format!("{}.", coverage.answers_text());
@@ -95,8 +81,8 @@ fn coverage(run: &RunRecord) -> String {
     text
 }
 
-/// Returns the STIX bundle of a graph, with what `about` says of the run.
-pub(super) fn stix(graph: &Graph, about: Option<&About>) -> Value {
+/// Returns the STIX bundle of a graph, with a note about `run` if it is that of one run.
+pub(super) fn stix(graph: &Graph, run: Option<&RunRecord>) -> Value {
     let mut objects = Vec::new();
     // The ids of the nodes' objects. Nodes of one observable have the same.
     let mut ids: HashMap<Uuid, String> = HashMap::new();
@@ -117,8 +103,8 @@ pub(super) fn stix(graph: &Graph, about: Option<&About>) -> Value {
         }
     }
     let query = graph.nodes.iter().find(|node| node.query_type.is_some());
-    if let (Some(about), Some(id)) = (about, query.and_then(|query| ids.get(&query.id))) {
-        objects.push(note(about, id));
+    if let (Some(run), Some(id)) = (run, query.and_then(|query| ids.get(&query.id))) {
+        objects.push(note(run, id));
     }
     let all: String = objects.iter().filter_map(|object| object["id"].as_str()).collect();
     json!({ "type": "bundle", "id": object_id("bundle", &all), "objects": objects })
@@ -191,11 +177,11 @@ fn relationship(edge: &Edge, from: &str, to: &str, confidence: f64) -> Value {
 }
 
 /// Returns the note about the query of a run.
-fn note(about: &About, query: &str) -> Value {
-    let [created, modified] = [about.time.0, about.time.1].map(rfc3339_millis);
+fn note(run: &RunRecord, query: &str) -> Value {
+    let [created, modified] = <[Timestamp; 2]>::from(time(run)).map(rfc3339_millis);
     json!({
-        "type": "note", "spec_version": "2.1", "id": object_id("note", &format!("{} {modified}", about.run)),
-        "created": created, "modified": modified, "abstract": about.head, "content": about.coverage,
+        "type": "note", "spec_version": "2.1", "id": object_id("note", &format!("{} {modified}", run.summary.id)),
+        "created": created, "modified": modified, "abstract": head(run), "content": coverage(run),
         "object_refs": [query],
     })
 }

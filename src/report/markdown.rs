@@ -12,7 +12,7 @@ use askama::Template;
 use askama::filters::Escaper;
 use serde_json::Value;
 
-use super::html::{Overview, by_confidence};
+use super::html::{Overview, by_confidence, cut};
 use crate::base::clock::to_the_second;
 use crate::base::text::plain;
 use crate::model::entity::identified::web_address;
@@ -75,17 +75,12 @@ impl Page<'_> {
             || notes.note.is_some()
             || self.run.results.iter().any(|result| result.annotation.is_some())
     }
-
-    /// Returns the names of the platforms of results, each once and escaped.
-    fn sources(&self, results: &[u32]) -> String {
-        let names: BTreeSet<&str> =
-            self.overview.platforms(results).into_iter().map(|(_, name)| name).collect();
-        names.into_iter().map(escaped).collect::<Vec<_>>().join(", ")
-    }
 }
 
-fn profile_url(result: &ResultRecord) -> &str {
-    result.metadata.get("profile_url").and_then(Value::as_str).unwrap_or_default()
+/// Returns the names of the platforms of results, each once and escaped.
+fn sources(results: &[(u32, String)]) -> String {
+    let names: BTreeSet<String> = results.iter().map(|(_, name)| escaped(name)).collect();
+    names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// Returns what the last column of the table of accounts says.
@@ -102,10 +97,7 @@ fn about(result: &ResultRecord) -> String {
 /// Returns text from outside in one line, in which no character has a meaning. It must not be the first text of a line or
 /// of an item of a list: there, `1.` or `-` would begin a list.
 fn escaped(text: &str) -> String {
-    match text.char_indices().nth(MOST_CHARS) {
-        Some((end, _)) => format!("{}…", whole(&text[..end])),
-        None => whole(text),
-    }
+    whole(&cut(text, MOST_CHARS))
 }
 
 /// Returns the whole text as [`escaped`] does.

@@ -11,7 +11,6 @@
 //! | [`timeline`] | the days that results name |
 //! | [`html`] | one page to read, print or keep |
 //! | `markdown` | the same as text |
-//! | [`file_name`] | names of report files |
 //! | [`account`] | the export of an account |
 //!
 //! | format | content | left out |
@@ -25,8 +24,7 @@
 //! | `md` | overview, people, results, coverage, and each module that gave no answer with the reason | misses, rare members of the metadata |
 //!
 //! A list of results alone would present a running search, or one that half of all sites blocked, as
-//! complete. Therefore the JSON and the page state it, and the other formats mark it in the file name
-//! ([`file_name`]).
+//! complete. Therefore the JSON and the page state it, and the other formats mark it in the file name.
 //!
 //! To add a format: add a variant of [`Format`], its writer beside the others, and its line in the table
 //! above.
@@ -36,7 +34,6 @@ pub mod batch;
 pub mod csv;
 pub mod dossier;
 pub mod facts;
-pub mod file_name;
 mod graph;
 pub mod html;
 mod markdown;
@@ -49,16 +46,13 @@ use askama::Template as _;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::base::storage::StorageError;
 use crate::base::text::{json, write_json};
 use crate::base::words::words;
 use crate::model::refusal::{Refusal, values};
-use crate::model::run::RunSummary;
 use crate::modules::catalog::Catalog;
 use crate::runs::graph::Graph;
 use crate::runs::record::RunRecord;
-use crate::runs::service::Runs;
-use graph::{About, GraphMl, stix};
+use graph::{GraphMl, stix};
 
 words! {
     /// A format of a report: `json` (the whole run in one document), `ndjson` (one result on each line), `csv`
@@ -123,35 +117,15 @@ impl Format {
         }
     }
 
-    /// Returns what a reader gets.
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Html => "Report to read and print (HTML)",
-            Self::Pdf => "The same, printed (PDF)",
-            Self::Md => "Text for notes (Markdown)",
-            Self::Csv => "Spreadsheet (CSV)",
-            Self::Json => "Everything (JSON)",
-            Self::Ndjson => "Results, one on each line (NDJSON)",
-            Self::Graphml => "Graph (GraphML)",
-            Self::Stix => "Graph (STIX 2.1 bundle)",
-        }
+    /// Returns what a file in this format begins with: spreadsheets on Windows read UTF-8 without a byte order mark as another
+    /// encoding.
+    pub fn mark(self) -> &'static [u8] {
+        if self == Self::Csv { "\u{feff}".as_bytes() } else { b"" }
     }
 
     /// Returns the `Content-Security-Policy` of a format that browsers open.
     pub fn content_security_policy(self) -> Option<String> {
         (self == Self::Html).then(html::content_security_policy)
-    }
-
-    /// Returns a run with all that the format shows of it.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn read(self, runs: &Runs, run: RunSummary) -> Result<RunRecord, StorageError> {
-        match self {
-            Self::Json => runs.record_with_follow(run),
-            Self::Html | Self::Pdf => runs.record_with_thumbnails(run),
-            _ => runs.record(run),
-        }
     }
 
     /// Writes the run. `print` prints a page as a PDF; it is only called for that format.
@@ -184,10 +158,9 @@ impl Format {
     /// # Errors
     /// Returns the errors of `out`.
     pub fn write_graph(self, out: &mut dyn Write, graph: &Graph, run: Option<&RunRecord>) -> io::Result<()> {
-        let about = run.map(About::of);
         match self {
-            Self::Graphml => GraphMl { graph, about }.write_into(out).map_err(io::Error::other),
-            Self::Stix => write_json(out, &stix(graph, about.as_ref())),
+            Self::Graphml => GraphMl { graph, run }.write_into(out).map_err(io::Error::other),
+            Self::Stix => write_json(out, &stix(graph, run)),
             _ => write_json(out, graph),
         }
     }

@@ -1,16 +1,26 @@
-//! Runs, batches and pictures as files.
+//! Runs, batches and pictures as files, with their names, such as `sightline-username-octocat-0123456789ab.csv`. The name marks
+//! an incomplete or simulated run, since a list of results cannot: `…-running.csv`, `…-failed.csv`, `…-simulated.csv`.
 
 use std::sync::Arc;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::Services;
 use crate::base::ids::RequestId;
 use crate::http::{Reply, Request, Response, StaticFile};
-use crate::model::batch::Batch;
+use crate::model::batch::{Batch, MAX_SEARCHES};
 use crate::model::refusal::Refusal;
-use crate::model::run::RunSummary;
+use crate::model::run::{RunSummary, Status};
 use crate::report::Format;
-use crate::report::batch::{file_name, write_batch};
-use crate::report::file_name::content_disposition;
+use crate::report::account::log_failure;
+use crate::report::batch::write_batch;
+use crate::runs::graph::Graph;
+
+/// The maximum number of characters of the query in the name. File names have at most 255 bytes, and a character has
+/// up to four.
+const MAX_QUERY: usize = 40;
+/// The characters that are percent-encoded in a header.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'.').remove(b'_').remove(b'-').remove(b'+');
 
 impl Services {
     /// Returns the results that a run has found so far as a file. Printing a PDF takes some seconds.
@@ -18,8 +28,12 @@ impl Services {
     /// # Errors
     /// Returns a failure of the store, and the refusal of a PDF if no browser prints it.
     pub fn run_file(&self, run: RunSummary, format: Format) -> Result<Response, Refusal> {
-        let (runs, mut bytes) = (&self.runs, Vec::new());
-        let run = format.read(runs, run)?;
+        let (runs, mut bytes) = (&self.runs, format.mark().to_vec());
+        let run = match format {
+            Format::Json => runs.record_with_follow(run),
+            Format::Html | Format::Pdf => runs.record_with_thumbnails(run),
+            _ => runs.record(run),
+        }?;
         // A Vec takes all bytes, and the record contains only numbers and strings, so only printing can fail.
         format
             .write(&mut bytes, &run, &runs.catalog(), |page| runs.print(page))
@@ -38,15 +52,44 @@ impl Services {
     /// Returns the results that the searches of a batch have found so far as a file. If the export fails before its end, the
     /// connection is closed, so that an incomplete file never looks complete.
     pub fn batch_file(&self, batch: Batch, format: Format, request_id: &RequestId) -> Reply {
-        let name = file_name(&batch, "batch", format.as_str());
+        let name = batch_name(&batch, "batch", format);
         let head = Response::empty(200)
             .with_header("Content-Type", format.media_type())
             .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""));
         let (services, request_id) = (self.clone(), request_id.clone());
         Reply::file(head, move |out| {
-            let written = write_batch(&services.store, &services.runs, &batch, format, out);
-            written.inspect_err(|error| error.log("a batch", &request_id)).is_ok()
+            let written = out.write_all(format.mark());
+            let written =
+                written.and_then(|()| write_batch(&services.store, &services.runs, &batch, format, out));
+            written.inspect_err(|error| log_failure(error, "a batch", &request_id)).is_ok()
         })
+    }
+
+    /// Returns the outcomes of a batch as CSV.
+    ///
+    /// # Errors
+    /// Returns a failure of the store.
+    pub fn matrix_file(&self, batch: &Batch) -> Result<Response, Refusal> {
+        let mut bytes = Format::Csv.mark().to_vec();
+        // Cannot happen: a Vec takes all bytes.
+        self.runs.matrix(batch.id, 0, MAX_SEARCHES)?.write_csv(&mut bytes).map_err(Refusal::internal)?;
+        let disposition = format!("attachment; filename=\"{}\"", batch_name(batch, "matrix", Format::Csv));
+        let response = Response::new(200, Format::Csv.media_type(), bytes);
+        Ok(response.with_header("Content-Disposition", disposition))
+    }
+
+    /// Returns the graph of a run, and of the runs below it if `family` is true, as a file in one of [`Format::OF_GRAPHS`].
+    ///
+    /// # Errors
+    /// Returns a failure of the store.
+    pub fn graph_file(&self, run: RunSummary, family: bool, format: Format) -> Result<Response, Refusal> {
+        let (id, status, mut bytes) = (run.id, run.status, Vec::new());
+        let graph = self.of_family(self.runs.record(run)?, family, Graph::of)?;
+        // Cannot happen: a Vec takes all bytes, and the graph contains only numbers and strings.
+        format.write_graph(&mut bytes, &graph, None).map_err(Refusal::internal)?;
+        Ok(Response::new(200, format.media_type(), bytes)
+            .with_header("X-Run-Id", id.to_string())
+            .with_header("X-Run-Status", status.as_str()))
     }
 
     /// Returns the picture of a result.
@@ -60,4 +103,45 @@ impl Services {
             .with_header("Cache-Control", "private, max-age=86400, immutable")
             .with_header("Content-Security-Policy", "default-src 'none'"))
     }
+}
+
+/// Returns the file name. For any query it contains only letters, digits, `.`, `_`, `-` and `+`.
+fn run_name(run: &RunSummary, format: Format) -> String {
+    let query: String = run.query.trim().chars().map(sanitize).take(MAX_QUERY).collect();
+    let state = if run.status == Status::Completed { "" } else { run.status.as_str() };
+    let what = format!("{}-{query}", run.search_type);
+    named(&what, &run.id.to_string(), state, run.simulated, format.as_str())
+}
+
+/// Returns the name of a file about the thing with this UUID. `state` is empty if the thing is complete.
+fn named(what: &str, id: &str, state: &str, is_simulated: bool, extension: &str) -> String {
+    // The end of a version 7 UUID is random. Its beginning is the time, which is equal for runs of one minute.
+    let id = id.rsplit('-').next().unwrap_or_default();
+    let dash = if state.is_empty() { "" } else { "-" };
+    let web = if is_simulated { "-simulated" } else { "" };
+    format!("sightline-{what}-{id}{dash}{state}{web}.{extension}")
+}
+
+/// Replaces a character that has a meaning in a shell, a path or a header.
+fn sanitize(c: char) -> char {
+    if c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+') { c } else { '_' }
+}
+
+/// Returns the `Content-Disposition` of a download (RFC 6266): the name in ASCII, and in UTF-8 for clients
+/// that support RFC 8187.
+fn content_disposition(run: &RunSummary, format: Format) -> String {
+    let name = run_name(run, format);
+    let ascii: String = name.chars().map(|c| if c.is_ascii() { c } else { '_' }).collect();
+    if ascii == name {
+        return format!("attachment; filename=\"{ascii}\"");
+    }
+    let encoded = utf8_percent_encode(&name, ENCODED);
+    format!("attachment; filename=\"{ascii}\"; filename*=UTF-8''{encoded}")
+}
+
+/// Returns the name of a file about a batch, such as `sightline-batch-0123456789ab.csv`. The name marks a batch whose
+/// searches have not all ended, and a simulated one.
+fn batch_name(batch: &Batch, what: &str, format: Format) -> String {
+    let state = if batch.ended_at.is_none() { "running" } else { "" };
+    named(what, &batch.id.to_string(), state, batch.simulated, format.as_str())
 }

@@ -17,15 +17,18 @@ use crate::base::ids::{BatchId, RunId, WatchId};
 use crate::http;
 use crate::model::audit::Origin;
 use crate::model::batch::Batch;
-use crate::model::credits::STANDARD_COST;
-use crate::model::refusal::{Code, Refusal, values};
+use crate::model::credits::{Charge, STANDARD_COST};
+use crate::model::diff::Diff;
+use crate::model::refusal::{Code, Refusal, in_order, values};
 use crate::model::run::RunSummary;
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency};
 use crate::model::watch::{ChangeKind, NewWatch, Watch};
+use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::Query;
 use crate::runs::batches::draft::Draft;
-use crate::runs::service::{Runs, StartRequest, StartResult};
+use crate::runs::record::{Findings, RunRecord};
+use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
 use crate::store::Store;
 use crate::watches::keeper;
 use crate::webhooks::registry::Webhooks;
@@ -204,7 +207,7 @@ impl Services {
         origin: &Origin,
     ) -> Result<Watch, Refusal> {
         let mut watch = NewWatch { search: Search { follow: None, purpose: None, ..watch.search }, ..watch };
-        watch.notify_on = in_order(watch.notify_on)?;
+        watch.notify_on = notified_kinds(watch.notify_on)?;
         self.check(caller, query, &watch.search, false)?;
         let NewWatch { search, every, notify_on, webhook, .. } = &watch;
         watch.idempotency = self.idempotency(key, (search, every, notify_on, webhook));
@@ -216,6 +219,34 @@ impl Services {
             StartResult::Started(run) => Ok(*run),
             StartResult::Repeated(id) => self.find_run(caller, id),
         }
+    }
+
+    /// Calls `make` with what a run has found, and with what the runs below it have found if `family` is true.
+    ///
+    /// # Errors
+    /// Returns a failure of the store.
+    pub fn of_family<T>(
+        &self,
+        run: RunRecord,
+        family: bool,
+        make: impl FnOnce(&[Findings<'_>], &ProfileIndex) -> T,
+    ) -> Result<T, Refusal> {
+        let catalog = self.runs.catalog();
+        if family {
+            return Ok(make(&self.runs.family(run)?.findings(), catalog.profiles()));
+        }
+        let found = run.findings().ok_or_else(|| Refusal::internal("the stored query is not valid"))?;
+        Ok(make(&[found], catalog.profiles()))
+    }
+
+    /// Returns what changed from one run to another one.
+    ///
+    /// # Errors
+    /// Returns the refusal of runs that cannot be compared.
+    pub fn diff(&self, before: &RunRecord, after: &RunRecord) -> Result<Diff, Refusal> {
+        let runs = before.findings().zip(after.findings());
+        let (before, after) = runs.ok_or_else(|| Refusal::internal("the stored query is not valid"))?;
+        Diff::between(&before, &after, self.runs.catalog().profiles())
     }
 
     /// Returns a run of the caller.
@@ -243,18 +274,12 @@ impl Services {
     }
 }
 
-/// Returns the kinds of changes sorted, each once.
+/// Returns the kinds of changes of a watch sorted, each once.
 ///
 /// # Errors
-/// Returns the refusal of no kind.
-pub fn in_order(mut kinds: Vec<ChangeKind>) -> Result<Vec<ChangeKind>, Refusal> {
-    kinds.sort_unstable();
-    kinds.dedup();
-    if kinds.is_empty() {
-        let allowed = values(&ChangeKind::ALL.map(ChangeKind::as_str));
-        return Err(Refusal::invalid_request("notify_on", "notify_on is unknown or empty", allowed));
-    }
-    Ok(kinds)
+/// Returns the refusal of none.
+pub fn notified_kinds(kinds: Vec<ChangeKind>) -> Result<Vec<ChangeKind>, Refusal> {
+    in_order("notify_on", kinds, &ChangeKind::ALL.map(ChangeKind::as_str))
 }
 
 impl From<http::Refusal> for Refusal {

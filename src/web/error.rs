@@ -167,11 +167,28 @@ impl From<StorageError> for WebError {
 /// The fields at which pages show what is wrong with them.
 const FIELDS: [&str; 5] = ["query", "email", "label", "name", "url"];
 
+/// The labels of other fields of forms, by their names in the API.
+const LABELS: [(&str, &str); 10] = [
+    ("every", "Interval"),
+    ("notify_on", "Notify of results that were"),
+    ("events", "Events"),
+    ("webhook_id", "Webhook"),
+    ("modules", "Only these sites"),
+    ("exclude_modules", "Not these sites"),
+    ("categories", "Categories"),
+    ("plan", "Plan"),
+    ("tags", "Tags"),
+    ("note", "Note"),
+];
+
 impl From<Refusal> for WebError {
     fn from(refusal: Refusal) -> Self {
-        let mut text = format!("{}.", sentence(&refusal.message));
-        let allowed = refusal.allowed();
-        if !allowed.is_empty() {
+        let (name, allowed) = (refusal.fact("field"), refusal.allowed());
+        // The label names the field already.
+        let named = refusal.message.split_once(": ").filter(|(before, _)| before.contains(name));
+        let mistake = named.filter(|_| !name.is_empty()).map_or(&*refusal.message, |(_, mistake)| mistake);
+        let mut text = format!("{}.", sentence(mistake));
+        if !text.contains(&allowed) {
             text.push_str(&format!(" Allowed: {allowed}."));
         }
         if let Some(plans) = refusal.facts.get("plans").and_then(Value::as_array) {
@@ -202,7 +219,10 @@ impl From<Refusal> for WebError {
                 );
                 "Too many requests"
             }
-            Code::InvalidRequest => "Invalid request.",
+            Code::InvalidRequest => LABELS
+                .iter()
+                .find(|(field, _)| *field == name)
+                .map_or("Invalid request.", |(_, label)| *label),
             Code::Suppressed => "Not searched.",
             Code::PlanRequired => "Another plan is needed.",
             Code::InsufficientCredits => "Not enough credits.",
@@ -210,7 +230,7 @@ impl From<Refusal> for WebError {
             Code::Overloaded => "The service is busy.",
             _ => "Not done.",
         };
-        let field = FIELDS.into_iter().find(|field| *field == refusal.fact("field"));
+        let field = FIELDS.into_iter().find(|field| *field == name);
         let error = Self::new(refusal.status, title, text).at(field.map_or(Shown::Form, Shown::Field));
         match wait {
             Some(wait) => error.retry_after(wait),

@@ -8,7 +8,7 @@ use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, DeliveryId, WebhookId};
 use crate::model::audit::Origin;
 use crate::model::event::{Event, EventType};
-use crate::model::refusal::{Code, Refusal, values};
+use crate::model::refusal::{Code, Refusal, in_order};
 use crate::model::webhook::{Delivery, Webhook, WebhookChange, receiver_url};
 use crate::store::Store;
 
@@ -51,7 +51,7 @@ impl Webhooks {
             id: WebhookId::new(),
             account,
             url: receiver_url(url, self.allows_http)?,
-            events: in_order(events)?,
+            events: in_order("events", events, &EventType::ALL.map(EventType::as_str))?,
             enabled: true,
             disabled_reason: None,
             failing_since: None,
@@ -94,7 +94,8 @@ impl Webhooks {
         by: &Origin,
     ) -> Result<Webhook, Refusal> {
         change.url = change.url.map(|url| receiver_url(&url, self.allows_http)).transpose()?;
-        change.events = change.events.map(in_order).transpose()?;
+        let events = |events| in_order("events", events, &EventType::ALL.map(EventType::as_str));
+        change.events = change.events.map(events).transpose()?;
         self.store.change_webhook(account, id, &change, by)?.ok_or_else(unknown)
     }
 
@@ -150,15 +151,4 @@ impl Webhooks {
 
 fn unknown() -> Refusal {
     Refusal::no_such("webhook")
-}
-
-/// Returns the events sorted, each once.
-fn in_order(mut events: Vec<EventType>) -> Result<Vec<EventType>, Refusal> {
-    events.sort_unstable();
-    events.dedup();
-    if events.is_empty() {
-        let allowed = values(&EventType::ALL.map(EventType::as_str));
-        return Err(Refusal::invalid_request("events", "events are unknown or empty", allowed));
-    }
-    Ok(events)
 }

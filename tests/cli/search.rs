@@ -16,17 +16,13 @@ fn search(name: &str, more: &[&str]) -> Ran {
 #[test]
 fn csv_in_a_file_begins_with_a_byte_order_mark() {
     let folder = Folder::new();
-    let (printed, saved) = (folder.path("printed.csv"), folder.path("saved.csv"));
+    let saved = folder.path("saved.csv");
     let one = ["search", "everybody", "--sandbox=perfect", "--module=github", "--format=csv", "-o", &saved];
     let two = [&one[..], &["everybody2"]].concat();
     for args in [&one[..], &two] {
-        let file = std::fs::File::create(&printed).unwrap();
-        assert!(sightline(args, &[]).stdout(file).status().unwrap().success());
-        let text = |path: &str| std::fs::read_to_string(path).unwrap();
-        assert!(text(&printed).starts_with("\u{feff}"), "{args:?}: {}", text(&printed));
-        assert_eq!(text(&printed).matches('\u{feff}').count(), 1, "{args:?}");
-        assert!(text(&saved).starts_with("\u{feff}"), "{args:?}: {}", text(&saved));
-        assert!(!ran(args, &[]).code_is(0).out.starts_with('\u{feff}'), "{args:?}");
+        assert!(!ran(args, &[]).code_is(0).out.contains('\u{feff}'), "{args:?}");
+        let text = std::fs::read_to_string(&saved).unwrap();
+        assert!(text.starts_with("\u{feff}") && text.matches('\u{feff}').count() == 1, "{args:?}: {text}");
     }
 }
 
@@ -88,8 +84,7 @@ fn a_terminal_shows_results_as_they_are_found_in_its_width() {
     let is_address = |line: &str| line.trim_start().starts_with("http");
     assert!(bare.lines().all(|line| width(line) <= 100 || is_address(line)), "{bare}");
     let coloured = shown(&[]);
-    assert!(coloured.contains("\u{1b}[1mNames") && !coloured.contains("]8;;"), "{coloured:?}");
-    assert!(shown(&[("TERM_PROGRAM", "WezTerm")]).contains("\u{1b}]8;;https://"));
+    assert!(coloured.contains("\u{1b}[1mNames"), "{coloured:?}");
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! Addresses in the pages are relative, so they work under any prefix of a proxy. Templates of pages below `/manual`
 //! begin them with `{{ frame.root }}`. To update Swagger UI or ReDoc: run `scripts/docs-assets`.
 //!
-//! To add a page: write a template that extends `layout.html` and whose struct has a field `frame`, and add a handler here
-//! and a row in the route table.
+//! To add a page: write a template that extends `layout.html`, and add a variant of [`Page`] with a field `frame`, a row in
+//! [`FILES`] and one in the route table.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -54,24 +54,23 @@ static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
 /// A file, with its part of the policy if it is a page.
 type Document = (Arc<StaticFile>, Option<&'static str>);
 
-/// What is equal for all clients, by path. `/sandbox` is the overview of a simulated web.
+/// What is equal for all clients, by path.
 static FILES: LazyLock<HashMap<String, Document>> = LazyLock::new(|| {
     let frame = |here| Frame { root: "", here };
     let text = |kind, text: &[u8]| (Arc::new(StaticFile::plain(kind, text)), None);
     let licenses = include_bytes!("assets/licenses.txt");
     let files = [
-        ("/", (html(&LandingPage { frame: frame(""), sandbox: false }), Some(TEXT_POLICY))),
-        ("/sandbox", (html(&LandingPage { frame: frame(""), sandbox: true }), Some(TEXT_POLICY))),
-        ("/docs", (html(&SwaggerUiPage { frame: frame("docs") }), Some(SWAGGER_UI_POLICY))),
-        ("/redoc", (html(&RedocPage { frame: frame("redoc") }), Some(REDOC_POLICY))),
-        ("/manual", (html(&IndexPage { frame: frame("manual") }), Some(TEXT_POLICY))),
+        ("/", (html(&Page::Landing { frame: frame("") }), Some(TEXT_POLICY))),
+        ("/docs", (html(&Page::SwaggerUi { frame: frame("docs") }), Some(SWAGGER_UI_POLICY))),
+        ("/redoc", (html(&Page::Redoc { frame: frame("redoc") }), Some(REDOC_POLICY))),
+        ("/manual", (html(&Page::Index { frame: frame("manual") }), Some(TEXT_POLICY))),
         ("/llms.txt", text(MARKDOWN, manual::index_for_programs().as_bytes())),
         ("/docs/licenses", text("text/plain; charset=utf-8", licenses)),
         // Browsers request it for text and JSON answers, since these cannot name an icon.
         ("/favicon.ico", (Arc::clone(&ICON.file), None)),
     ];
     let topics = TOPICS.iter().flat_map(|topic| {
-        let page = html(&TopicPage { frame: Frame { root: "../", here: topic.name }, topic });
+        let page = html(&Page::Topic { frame: Frame { root: "../", here: topic.name }, topic });
         let source = text(MARKDOWN, topic.markdown.as_bytes());
         let path = format!("/manual/{}", topic.name);
         [(format!("{path}.md"), source), (path, (page, Some(TEXT_POLICY)))]
@@ -79,7 +78,7 @@ static FILES: LazyLock<HashMap<String, Document>> = LazyLock::new(|| {
     files.map(|(path, file)| (path.to_owned(), file)).into_iter().chain(topics).collect()
 });
 
-/// The data of `layout.html`. The struct of every page has it in the field `frame`.
+/// The data of `layout.html`. Every page has it in the field `frame`.
 struct Frame {
     /// The path from the page to the server's root: `../` below `/manual`, otherwise nothing.
     root: &'static str,
@@ -99,59 +98,38 @@ impl Frame {
     }
 }
 
+/// A page.
 #[derive(Template)]
-#[template(path = "landing.html", config = "src/api/docs/askama.toml")]
-struct LandingPage {
-    frame: Frame,
-    /// Whether a simulated web answers every search.
-    sandbox: bool,
+#[template(config = "src/api/docs/askama.toml")]
+enum Page {
+    #[template(path = "landing.html")]
+    Landing { frame: Frame },
+    #[template(path = "swagger-ui.html")]
+    SwaggerUi { frame: Frame },
+    #[template(path = "redoc.html")]
+    Redoc { frame: Frame },
+    /// The list of the manual's pages.
+    #[template(path = "manual-index.html")]
+    Index { frame: Frame },
+    /// A page of the manual.
+    #[template(path = "manual-topic.html")]
+    Topic { frame: Frame, topic: &'static Topic },
 }
 
-#[derive(Template)]
-#[template(path = "swagger-ui.html", config = "src/api/docs/askama.toml")]
-struct SwaggerUiPage {
-    frame: Frame,
+/// Returns the text of a page of the manual as HTML.
+fn text(frame: &Frame, topic: &Topic) -> String {
+    manual::render(topic.markdown, "", |name| frame.asset(name))
 }
 
-#[derive(Template)]
-#[template(path = "redoc.html", config = "src/api/docs/askama.toml")]
-struct RedocPage {
-    frame: Frame,
-}
-
-/// The list of the manual's pages.
-#[derive(Template)]
-#[template(path = "manual-index.html", config = "src/api/docs/askama.toml")]
-struct IndexPage {
-    frame: Frame,
-}
-
-impl IndexPage {
-    /// Returns the first paragraph of a page as HTML, without its element.
-    fn summary(&self, topic: &Topic) -> String {
-        let paragraph =
-            manual::render(topic.summary(), &format!("manual/{}", topic.name), |name| self.frame.asset(name));
-        paragraph.replace("<p>", "").replace("</p>", "")
-    }
-}
-
-/// A page of the manual.
-#[derive(Template)]
-#[template(path = "manual-topic.html", config = "src/api/docs/askama.toml")]
-struct TopicPage {
-    frame: Frame,
-    topic: &'static Topic,
-}
-
-impl TopicPage {
-    /// Returns the text of the page as HTML.
-    fn text(&self) -> String {
-        manual::render(self.topic.markdown, "", |name| self.frame.asset(name))
-    }
+/// Returns the first paragraph of a page of the manual as HTML, without its element.
+fn summary(frame: &Frame, topic: &Topic) -> String {
+    let address = format!("manual/{}", topic.name);
+    let paragraph = manual::render(topic.summary(), &address, |name| frame.asset(name));
+    paragraph.replace("<p>", "").replace("</p>", "")
 }
 
 /// Renders a page.
-fn html(page: &impl Template) -> Arc<StaticFile> {
+fn html(page: &Page) -> Arc<StaticFile> {
     let html = page.render().unwrap_or_else(|failure| {
         error!("cannot render a page: {failure}");
         String::new()
@@ -176,10 +154,9 @@ pub fn get_open_api(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 ///
 /// # Errors
 /// Returns 404 for an unknown page of the manual.
-pub fn file(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
+pub fn file(_: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let given = &call.request.path;
     let path = match given.trim_end_matches('/') {
-        "" if api.sandbox => "/sandbox",
         "" => "/",
         path => path,
     };

@@ -2,12 +2,11 @@
 
 use std::fmt::Display;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::message::{Answer, Message, Params, is_stateless, meta};
+use super::message::{Answer, Message, Params, is_stateless, meta, parse};
 use crate::account::service::Caller;
 use crate::api::context::Api;
 use crate::base::ids::RequestId;
@@ -16,7 +15,7 @@ use crate::model::audit::Origin;
 use crate::model::refusal::Refusal;
 use crate::model::run::{Progress, RunSummary};
 
-/// The longest time between two looks at the client: whether it has cancelled, and whether it gets news.
+/// The longest time between two looks at the client: whether it still reads, and whether it gets news.
 const STEP: Duration = Duration::from_millis(500);
 /// What the address of a run begins with.
 pub(super) const RUNS: &str = "sightline://runs/";
@@ -32,43 +31,30 @@ pub(super) struct Exchange {
     pub(super) request_id: RequestId,
     /// Whether the revision of the protocol has no sessions.
     pub(super) is_stateless: bool,
-    is_cancelled: Arc<AtomicBool>,
     pub(super) id: Value,
     pub(super) method: String,
     pub(super) params: Params,
 }
 
 impl Exchange {
-    /// Begins the answer to a message of a client. Returns `None` if the message is not a request. `session` separates the
-    /// requests of clients. Without one, a request ends only when its client closes it, since another client of the account
-    /// may use the same id.
+    /// Begins the answer to a message of a client, which came with the request `http` if it came over HTTP. Returns `None` if
+    /// the message is not a request.
     ///
     /// # Errors
-    /// Returns the answer to a message whose revision is not supported or not what its headers say.
+    /// Returns the answer to what is no message, and to one whose revision is not supported or not what its headers say.
     pub(super) fn begin(
         (api, caller, request_id): (&Arc<Api>, &Caller, &RequestId),
         http: Option<&Request>,
-        session: Option<&str>,
-        message: Message,
+        message: &[u8],
     ) -> Result<Option<Self>, Answer> {
+        let message = parse(message)?;
         let is_stateless = is_stateless(&message, http).map_err(|error| error.answer(message.id.as_ref()))?;
-        let Message { id, method, mut params } = message;
-        let name = |id: &Value| Some((caller.account.id, session?.to_owned(), id.to_string()));
-        let Some(id) = id else {
-            if let ("notifications/cancelled", Some(id)) = (method.as_str(), params.get("requestId")) {
-                let call = name(id).and_then(|name| api.mcp_calls.get(&name));
-                call.iter().for_each(|is_cancelled| is_cancelled.store(true, Ordering::Relaxed));
-            }
-            return Ok(None);
-        };
+        let Message { id: Some(id), method, mut params } = message else { return Ok(None) };
         if params.get("arguments").is_none_or(Value::is_null) {
             params.insert("arguments".to_owned(), json!({}));
         }
-        // A second call with the same id, which the protocol does not allow, cannot be cancelled.
-        let begun = name(&id).and_then(|name| api.mcp_calls.begin(name, AtomicBool::default()));
-        let is_cancelled = begun.unwrap_or_default();
         let (api, caller, request_id) = (Arc::clone(api), caller.clone(), request_id.clone());
-        Ok(Some(Self { api, caller, request_id, is_stateless, is_cancelled, id, method, params }))
+        Ok(Some(Self { api, caller, request_id, is_stateless, id, method, params }))
     }
 
     /// Returns the arguments of a call of a tool.
@@ -92,7 +78,7 @@ impl Exchange {
         let token = meta(&self.params, "progressToken");
         let mut sent = None;
         loop {
-            if self.is_cancelled.load(Ordering::Relaxed) || !client(None) {
+            if !client(None) {
                 return Ok(None);
             }
             let RunSummary { status, progress, .. } = run;

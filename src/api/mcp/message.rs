@@ -7,7 +7,6 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
@@ -52,21 +51,6 @@ pub(super) struct Message {
     pub(super) method: String,
     /// The parameters, empty if there are none.
     pub(super) params: Params,
-}
-
-/// The members of a message but its id.
-#[derive(Deserialize)]
-struct Members {
-    #[expect(dead_code, reason = "only read to be checked")]
-    jsonrpc: JsonRpc,
-    method: String,
-    params: Option<Params>,
-}
-
-#[derive(Deserialize)]
-enum JsonRpc {
-    #[serde(rename = "2.0")]
-    Two,
 }
 
 /// An error of the protocol. Errors of tools are results.
@@ -125,14 +109,22 @@ pub(super) fn parse(text: &[u8]) -> Result<Message, Answer> {
     if !id.is_none_or(is_id) {
         return Err(refused(INVALID_REQUEST, "invalid id: expected a string or an integer").answer(None));
     }
-    match request::read(&object) {
-        Ok(Members { method, params, .. }) => {
-            Ok(Message { id: id.cloned(), method, params: params.unwrap_or_default() })
+    let params = match object.get("params") {
+        None | Some(Value::Null) => Some(Params::new()),
+        Some(params) => params.as_object().cloned(),
+    };
+    match (object["method"].as_str(), params) {
+        (Some(method), Some(params)) if object["jsonrpc"] == "2.0" => {
+            Ok(Message { id: id.cloned(), method: method.to_owned(), params })
         }
-        Err(_) if id.is_some() && (object.get("result").is_some() || object.get("error").is_some()) => {
+        _ if id.is_some() && (object.get("result").is_some() || object.get("error").is_some()) => {
             Ok(Message { id: None, method: String::new(), params: Params::new() })
         }
-        Err(error) => Err(refused(INVALID_REQUEST, error.message.as_str()).answer(id)),
+        _ => {
+            let mistake =
+                "invalid message: expected `jsonrpc` \"2.0\", a `method`, and an object as `params`";
+            Err(refused(INVALID_REQUEST, mistake).answer(id))
+        }
     }
 }
 

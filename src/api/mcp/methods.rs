@@ -1,8 +1,10 @@
 //! The methods of the protocol, over any transport.
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 
-use super::answers::{self, Part, RunAnswer};
+use super::answers;
 use super::exchange::{Client, Exchange, RUNS, uri};
 use super::message::{
     Answer, INVALID_PARAMS, METHOD_NOT_FOUND, Params, RpcError, of_session, supported, text,
@@ -24,7 +26,7 @@ const INSTRUCTIONS: &str = "Sightline looks up usernames, email addresses and do
 /// The runs of one page of the list.
 const PAGE: usize = 50;
 /// The results of a run that a resource contains.
-const RESULTS: Part = Part { offset: 0, limit: 200 };
+const RESULTS: Range<usize> = 0..200;
 
 impl Exchange {
     /// Returns whether the answer waits for the end of a run.
@@ -69,7 +71,7 @@ impl Exchange {
             }),
             ("tools/list", _) => {
                 no_cursor(&self.params)?;
-                json!({"tools": TOOLS.iter().map(Tool::definition).collect::<Vec<_>>()})
+                json!({"tools": TOOLS.iter().map(|tool| &tool.definition).collect::<Vec<_>>()})
             }
             ("tools/call", _) => return tools::call(self, client),
             ("resources/list", _) => self.resources()?,
@@ -128,7 +130,7 @@ impl Exchange {
         let runs = &self.api.runs;
         let found = runs.find(id, self.caller.account.id).map_err(Refusal::from)?.ok_or_else(unknown)?;
         let record = runs.record(found).map_err(Refusal::from)?;
-        let answer = answers::document(&RunAnswer::of(&self.api, record, RESULTS)?);
+        let answer = answers::run(&self.api, record, RESULTS)?.document();
         Ok(json!({"contents": [{"uri": uri, "mimeType": "application/json", "text": answer.to_string()}]}))
     }
 }

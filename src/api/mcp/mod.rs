@@ -27,21 +27,16 @@ use std::time::Instant;
 
 use serde_json::Value;
 use url::Url;
-use uuid::Uuid;
 
 pub use lines::serve;
 
 use super::context::{Api, Call, json_response};
 use super::request::require_json;
-use crate::account::service::Caller;
 use crate::base::address::is_loopback;
 use crate::http::{Reply, Request, Response};
 use crate::model::refusal::Refusal;
 use exchange::Exchange;
 use message::{Answer, INVALID_REQUEST, RpcError};
-
-/// The longest session id that is used.
-const MAX_SESSION: usize = 128;
 
 /// Returns whether a message calls a tool that starts a search. Decides what the request counts as.
 pub(super) fn starts_search(request: &Request) -> bool {
@@ -63,18 +58,11 @@ pub fn message(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         return Ok(document(&error.answer(None)));
     }
     require_json(call.request)?;
-    match begin(api, caller, call) {
+    match Exchange::begin((api, caller, call.request_id), Some(call.request), &call.request.body) {
         Ok(Some(exchange)) => Ok(reply(exchange, accepts_stream(call.request))),
         Ok(None) => Ok(Reply::Now(Response::empty(202))),
         Err(refused) => Ok(document(&refused)),
     }
-}
-
-/// Returns the request that the body is, or `None` if it is another message.
-fn begin(api: &Arc<Api>, caller: &Caller, call: &Call<'_>) -> Result<Option<Exchange>, Answer> {
-    let session = call.request.header("mcp-session-id").filter(|id| id.len() <= MAX_SESSION);
-    let message = message::parse(&call.request.body)?;
-    Exchange::begin((api, caller, call.request_id), Some(call.request), session, message)
 }
 
 fn reply(exchange: Exchange, streams: bool) -> Reply {
@@ -86,7 +74,7 @@ fn reply(exchange: Exchange, streams: bool) -> Reply {
             Box::new(move |out| {
                 let keep_alive = exchange.api.config.keep_alive;
                 let (mut written_at, mut reads) = (Instant::now(), true);
-                // Since 2026-07-28, a client cancels by closing the stream, which only a write shows.
+                // A client cancels by closing the stream, which only a write shows.
                 let mut client = |message: Option<&Value>| {
                     let text = match message {
                         Some(message) => format!("event: message\ndata: {message}\n\n"),
@@ -107,14 +95,9 @@ fn reply(exchange: Exchange, streams: bool) -> Reply {
 
 /// Returns the answer as one JSON document.
 fn waited(exchange: &Exchange) -> Reply {
-    let Some(answer) = exchange.answer(&mut |_| true) else { return Reply::Now(Response::empty(204)) };
-    match document(&answer) {
-        Reply::Now(response) if exchange.method == "initialize" && answer.1.get("result").is_some() => {
-            // It only separates the requests of clients, so it is not stored.
-            Reply::Now(response.with_header("Mcp-Session-Id", Uuid::new_v4().to_string()))
-        }
-        reply => reply,
-    }
+    exchange
+        .answer(&mut |_| true)
+        .map_or_else(|| Reply::Now(Response::empty(204)), |answer| document(&answer))
 }
 
 fn document((status, answer): &Answer) -> Reply {

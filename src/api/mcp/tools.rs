@@ -1,6 +1,7 @@
 //! The tools. Each is a function from its arguments, a type that derives `Deserialize`, to its answer, a type that derives
 //! `Serialize`. The schemas are made from both types.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use serde::de::DeserializeOwned;
@@ -9,51 +10,69 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::answers::{self, CreditsAnswer, DiffAnswer, ModulesAnswer, Part, PeopleAnswer, RunAnswer};
-use super::exchange::{Client, Exchange, uri};
+use super::answers::{self, Answer, Balance, Changes, Modules, Run, Stated};
+use super::exchange::{Client, Exchange};
 use super::message::{INVALID_PARAMS, Params, RpcError, text};
 use crate::api::capabilities::Credits;
 use crate::api::decode::{self, SearchBody, SearchRequest};
 use crate::api::openapi::schemas::{Schemas, named, tidied, without_null};
-use crate::api::{modules, request, results};
+use crate::api::results::{self, PeopleList};
+use crate::api::{modules, request};
 use crate::model::refusal::{Refusal, values};
 use crate::model::run::RunSummary;
 use crate::modules::query::SearchType;
 use crate::runs::record::RunRecord;
 
+/// The results in the first answer about a search.
+const FIRST: Range<usize> = 0..50;
+
 /// A tool.
 pub(super) struct Tool {
     name: &'static str,
-    title: &'static str,
-    text: Value,
-    /// The schema of its arguments.
-    input: Value,
-    output: Value,
+    /// The definition, as clients get it.
+    pub(super) definition: Value,
     /// Whether a call starts a search, which is charged and counts as one.
     pub(super) starts_search: bool,
     function: Box<Function>,
 }
 
 /// The answer to a call, or `None` if the client is gone.
-type Answer<T> = Result<Option<T>, Refusal>;
-type Function = dyn Fn(&Exchange, &mut Client<'_>) -> Answer<Value> + Send + Sync;
+type Called<T> = Result<Option<Answer<T>>, Refusal>;
+type Function = dyn Fn(&Exchange, &mut Client<'_>) -> Result<Option<Value>, Refusal> + Send + Sync;
 /// A tool as a function of its arguments.
-type Typed<A, T> = fn(&Exchange, &mut Client<'_>, &A) -> Answer<T>;
+type Typed<A, T> = fn(&Exchange, &mut Client<'_>, &A) -> Called<T>;
 
-/// Describes a tool. The documentation of its arguments is that of the tool.
-fn tool<A, T>(name: &'static str, title: &'static str, function: Typed<A, T>) -> Tool
+/// Describes a tool. `input` is the schema of its arguments, whose description is that of the tool.
+fn tool<A, T>(
+    name: &'static str,
+    title: &str,
+    starts_search: bool,
+    mut input: Value,
+    function: Typed<A, T>,
+) -> Tool
 where
-    A: DeserializeOwned + ToSchema + 'static,
+    A: DeserializeOwned + 'static,
     T: Serialize + ToSchema + 'static,
 {
     let function = Box::new(move |exchange: &Exchange, client: &mut Client<'_>| {
         let arguments = request::read(exchange.arguments())?;
-        Ok(function(exchange, client, &arguments)?.map(|answer| answers::document(&answer)))
+        Ok(function(exchange, client, &arguments)?.map(|answer| answer.document()))
     });
-    let mut input = arguments_of::<A>();
-    let text = input.as_object_mut().and_then(|members| members.shift_remove("description"));
-    let text = text.unwrap_or_default();
-    Tool { name, title, text, input, output: schema_of::<T>(), starts_search: false, function }
+    let description = input.as_object_mut().and_then(|members| members.shift_remove("description"));
+    let definition = json!({
+        "name": name,
+        "title": title,
+        "description": description,
+        "inputSchema": input,
+        "outputSchema": schema_of::<Answer<T>>(),
+        "annotations": {
+            "readOnlyHint": !starts_search,
+            "destructiveHint": false,
+            "idempotentHint": !starts_search,
+            "openWorldHint": starts_search,
+        },
+    });
+    Tool { name, definition, starts_search, function }
 }
 
 impl Tool {
@@ -65,30 +84,14 @@ impl Tool {
 
     /// Returns whether a call with these arguments waits for the end of a run.
     pub(super) fn waits(&self, arguments: &Value) -> bool {
-        let default = self.input.pointer("/properties/wait/default").and_then(Value::as_bool);
+        let default =
+            self.definition.pointer("/inputSchema/properties/wait/default").and_then(Value::as_bool);
         default.is_some_and(|default| arguments["wait"].as_bool().unwrap_or(default))
-    }
-
-    /// Returns the definition, as clients get it.
-    pub(super) fn definition(&self) -> Value {
-        json!({
-            "name": self.name,
-            "title": self.title,
-            "description": self.text,
-            "inputSchema": self.input,
-            "outputSchema": self.output,
-            "annotations": {
-                "readOnlyHint": !self.starts_search,
-                "destructiveHint": false,
-                "idempotentHint": !self.starts_search,
-                "openWorldHint": self.starts_search,
-            },
-        })
     }
 
     /// Refuses arguments that the tool does not have: a model that invents one would believe that it has an effect.
     fn check_names(&self, arguments: &Params) -> Result<(), Refusal> {
-        let known = self.input["properties"].as_object();
+        let known = self.definition["inputSchema"]["properties"].as_object();
         let is_known = |name: &String| known.is_some_and(|known| known.contains_key(name));
         let Some(unknown) = arguments.keys().filter(|name| !is_known(name)).min() else { return Ok(()) };
         let names: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
@@ -122,32 +125,23 @@ pub(super) fn call(exchange: &Exchange, client: &mut Client<'_>) -> Result<Optio
 }
 
 fn success(answer: &Value) -> Value {
-    let mut content = Vec::new();
     // What the service states comes first and apart, so that text of third parties cannot be taken for it.
-    if let Some(statement) = answer.pointer("/coverage/statement") {
-        content.push(json!({"type": "text", "text": statement}));
-    }
-    content.push(json!({"type": "text", "text": answer.to_string()}));
-    // The run that the answer is about, as a link to its resource.
-    if let Some(Value::String(run)) = answer.pointer("/run/run_id").or(answer.get("run_id")) {
-        let uri = uri(run);
-        content.push(
-            json!({"type": "resource_link", "uri": uri, "name": "search", "mimeType": "application/json"}),
-        );
-    }
+    let statement = answer.pointer("/coverage/statement").cloned();
+    let texts = statement.into_iter().chain([Value::from(answer.to_string())]);
+    let content: Vec<Value> = texts.map(|text| json!({"type": "text", "text": text})).collect();
     json!({"content": content, "structuredContent": answer, "isError": false})
 }
 
 /// All tools, in the order in which they are listed.
 pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
     [
-        Tool { input: search_arguments(), starts_search: true, ..tool("search", "Search", search) },
-        tool("get_run", "Read a search", get_run),
-        Tool { starts_search: true, ..tool("follow_lead", "Follow a lead", follow_lead) },
-        tool("people", "People", people_of),
-        tool("diff", "What changed", compare),
-        tool("list_modules", "Modules", list_modules),
-        tool("get_credits", "Credits", get_credits),
+        tool("search", "Search", true, search_arguments(), search),
+        tool("get_run", "Read a search", false, arguments_of::<RunArguments>(), get_run),
+        tool("follow_lead", "Follow a lead", true, arguments_of::<LeadArguments>(), follow_lead),
+        tool("people", "People", false, arguments_of::<PeopleArguments>(), people_of),
+        tool("diff", "What changed", false, arguments_of::<DiffArguments>(), compare),
+        tool("list_modules", "Modules", false, arguments_of::<ModuleArguments>(), list_modules),
+        tool("get_credits", "Credits", false, arguments_of::<NoArguments>(), get_credits),
     ]
 });
 
@@ -168,9 +162,10 @@ struct SearchOptions {
 
 /// Returns the schema of a search: that of the API, with the options of the tool and without streams.
 fn search_arguments() -> Value {
-    let mut schema = arguments_of::<SearchRequest>();
+    let (mut schema, mut own) = (arguments_of::<SearchRequest>(), arguments_of::<SearchOptions>());
+    schema["description"] = own["description"].take();
     if let (Value::Object(members), Value::Object(own)) =
-        (&mut schema["properties"], arguments_of::<SearchOptions>()["properties"].take())
+        (&mut schema["properties"], own["properties"].take())
     {
         members.shift_remove("stream");
         members.extend(own);
@@ -178,7 +173,7 @@ fn search_arguments() -> Value {
     schema
 }
 
-fn search(exchange: &Exchange, client: &mut Client<'_>, options: &SearchOptions) -> Answer<RunAnswer> {
+fn search(exchange: &Exchange, client: &mut Client<'_>, options: &SearchOptions) -> Called<Run> {
     let key = options.idempotency_key.clone();
     if key.as_deref().is_some_and(|key| !decode::is_idempotency_key(key)) {
         let allowed = "1 to 255 printable ASCII characters";
@@ -187,9 +182,9 @@ fn search(exchange: &Exchange, client: &mut Client<'_>, options: &SearchOptions)
     let body = SearchBody::read(exchange.arguments())?;
     let (services, caller) = (&exchange.api.services, &exchange.caller);
     services.check(caller, &body.query, &body.search, key.is_some())?;
-    let idempotency = services.idempotency(key, body.meaning());
+    let idempotency = services.idempotency(key, &body.search);
     let found = services.start(caller, body.search, idempotency, exchange.origin())?;
-    exchange.read(client, found, options.wait.unwrap_or(true), Part::default())
+    exchange.read(client, found, options.wait.unwrap_or(true), FIRST)
 }
 
 /// Starts a search for a lead of an earlier search. Costs 1 credit; a lead that has a search already gives that search,
@@ -206,11 +201,11 @@ struct LeadArguments {
     wait: Option<bool>,
 }
 
-fn follow_lead(exchange: &Exchange, client: &mut Client<'_>, arguments: &LeadArguments) -> Answer<RunAnswer> {
+fn follow_lead(exchange: &Exchange, client: &mut Client<'_>, arguments: &LeadArguments) -> Called<Run> {
     let run = exchange.find(&arguments.run_id)?;
     let lead = Uuid::try_parse(&arguments.lead_id).map_err(|_| Refusal::no_such("lead"))?;
     let found = exchange.api.services.follow(&exchange.caller, &run, lead, exchange.origin())?;
-    exchange.read(client, found, arguments.wait.unwrap_or(true), Part::default())
+    exchange.read(client, found, arguments.wait.unwrap_or(true), FIRST)
 }
 
 /// Reads a search with its coverage, results and leads. Free. A long list of results is read in parts.
@@ -231,12 +226,8 @@ struct RunArguments {
     limit: Option<usize>,
 }
 
-fn get_run(exchange: &Exchange, client: &mut Client<'_>, arguments: &RunArguments) -> Answer<RunAnswer> {
-    let first = Part::default();
-    let part = Part {
-        offset: arguments.offset.unwrap_or(first.offset),
-        limit: arguments.limit.unwrap_or(first.limit),
-    };
+fn get_run(exchange: &Exchange, client: &mut Client<'_>, arguments: &RunArguments) -> Called<Run> {
+    let part = part(arguments.offset, arguments.limit.unwrap_or(FIRST.end));
     let found = exchange.find(&arguments.run_id)?;
     exchange.read(client, found, arguments.wait.unwrap_or(false), part)
 }
@@ -249,10 +240,11 @@ struct PeopleArguments {
     run_id: String,
 }
 
-fn people_of(exchange: &Exchange, _: &mut Client<'_>, arguments: &PeopleArguments) -> Answer<PeopleAnswer> {
+fn people_of(exchange: &Exchange, _: &mut Client<'_>, arguments: &PeopleArguments) -> Called<PeopleList> {
     let record = exchange.record(&arguments.run_id)?;
-    let summary = record.summary.clone();
-    Ok(Some(PeopleAnswer::of(&summary, results::people_of(&exchange.api, record, true)?)))
+    let coverage = Some(Stated::of(&record.summary));
+    let content = results::people_of(&exchange.api, record, true)?;
+    Ok(Some(Answer { coverage, content, untrusted: &["people", "unattributed"] }))
 }
 
 /// Compares two searches with the same type and query. What one of them could not decide is unknown: neither added nor
@@ -265,10 +257,10 @@ struct DiffArguments {
     after: String,
 }
 
-fn compare(exchange: &Exchange, _: &mut Client<'_>, arguments: &DiffArguments) -> Answer<DiffAnswer> {
+fn compare(exchange: &Exchange, _: &mut Client<'_>, arguments: &DiffArguments) -> Called<Changes> {
     let (before, after) = (exchange.record(&arguments.before)?, exchange.record(&arguments.after)?);
-    let diff = results::between(&exchange.api, &before, &after)?;
-    Ok(Some(DiffAnswer::of(&before.summary, &after.summary, diff)))
+    let diff = exchange.api.services.diff(&before, &after)?;
+    Ok(Some(answers::diff(&before.summary, &after.summary, diff)))
 }
 
 /// Lists the sources that searches ask, with their recent health. Free.
@@ -289,28 +281,25 @@ struct ModuleArguments {
     limit: Option<usize>,
 }
 
-fn list_modules(
-    exchange: &Exchange,
-    _: &mut Client<'_>,
-    arguments: &ModuleArguments,
-) -> Answer<ModulesAnswer> {
+fn list_modules(exchange: &Exchange, _: &mut Client<'_>, arguments: &ModuleArguments) -> Called<Modules> {
     let catalog = exchange.api.runs.catalog();
     let mut fitting = modules::described(&exchange.api, &catalog);
     fitting.retain(|module| {
         arguments.search_type.is_none_or(|wanted| module.search_type == wanted)
             && arguments.category.as_ref().is_none_or(|category| module.category == category)
     });
-    let part = Part { offset: arguments.offset.unwrap_or(0), limit: arguments.limit.unwrap_or(100) };
-    Ok(Some(ModulesAnswer::of(&fitting, part)))
+    let part = part(arguments.offset, arguments.limit.unwrap_or(100));
+    Ok(Some(answers::module_list(&fitting, part)))
 }
 
 /// Shows the credits of the account. Free.
 #[derive(Deserialize, ToSchema)]
 struct NoArguments {}
 
-fn get_credits(exchange: &Exchange, _: &mut Client<'_>, _: &NoArguments) -> Answer<CreditsAnswer> {
+fn get_credits(exchange: &Exchange, _: &mut Client<'_>, _: &NoArguments) -> Called<Balance> {
     let Exchange { api, caller, .. } = exchange;
-    Ok(Some(CreditsAnswer { credits: Credits::new(&caller.plan.name, &api.accounts.balance(caller)?) }))
+    let content = Balance { credits: Credits::new(&caller.plan.name, &api.accounts.balance(caller)?) };
+    Ok(Some(Answer { coverage: None, content, untrusted: &[] }))
 }
 
 impl Exchange {
@@ -324,15 +313,27 @@ impl Exchange {
 
     /// Reads a run, at its end if the call waits for it. An error names the run: a client that repeated the call would pay
     /// for another one.
-    fn read(&self, client: &mut Client<'_>, found: RunSummary, waits: bool, part: Part) -> Answer<RunAnswer> {
+    fn read(
+        &self,
+        client: &mut Client<'_>,
+        found: RunSummary,
+        waits: bool,
+        part: Range<usize>,
+    ) -> Called<Run> {
         let (id, api) = (found.id, &self.api);
         let read = || {
             let found = if waits { self.wait(found, client)? } else { Some(found) };
             let Some(found) = found else { return Ok(None) };
-            RunAnswer::of(api, api.runs.record(found)?, part).map(Some)
+            answers::run(api, api.runs.record(found)?, part).map(Some)
         };
         read().map_err(|error: Refusal| error.of_run(id))
     }
+}
+
+/// Returns the part of a list that arguments ask for.
+fn part(offset: Option<usize>, limit: usize) -> Range<usize> {
+    let offset = offset.unwrap_or(0);
+    offset..offset + limit
 }
 
 /// Returns the schema of a type. What it refers to is put into its place, since some clients follow no references.
@@ -359,8 +360,7 @@ fn arguments_of<T: ToSchema>() -> Value {
 fn inline(value: &mut Value, all: &Map<String, Value>) {
     match value {
         Value::Object(members) => {
-            // OpenAPI's own keyword, which JSON Schema does not have, and what models have to read without need.
-            members.shift_remove("discriminator");
+            // Models would read them without need.
             members.shift_remove("examples");
             let reference = members.shift_remove("$ref");
             let name = reference.as_ref().and_then(|reference| reference.as_str()?.rsplit('/').next());

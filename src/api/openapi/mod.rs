@@ -2,7 +2,7 @@
 //!
 //! An operation is described beside its handler by `#[utoipa::path]`: the doc comment gives summary and text, the name of the
 //! function gives the id, and the attribute gives path, query parameters, answers and examples. Schemas are derived from the
-//! types of bodies and answers. `template.json` holds what is written once: headers, tags, keys. This module joins them, and
+//! types of bodies and answers. `template.json` holds what is written once: ids in paths, headers, tags, keys. This module joins them, and
 //! adds what operations share. [`schemas`] tidies what utoipa derives.
 //!
 //! # Documenting an endpoint
@@ -28,20 +28,11 @@ use crate::model::quota::Policy;
 use crate::model::refusal::{Code, FAILURES};
 use crate::report::Format;
 use crate::runs::batches::draft::InvalidRow;
-use schemas::{Schemas, describe_events, named, one_line, tidied, tidy, to_json, without_null};
+use schemas::{Schemas, named, one_line, tidied, tidy, to_json, without_null};
 
 /// The statuses of errors that every operation may answer, and those of every operation that needs a key.
 const ALWAYS_POSSIBLE: [u16; 8] = [400, 408, 411, 413, 414, 431, 500, 503];
 const OF_KEYS: [u16; 3] = [401, 403, 429];
-
-/// The headers that every answer may have, and those of every operation that needs a key. `Date`, `Connection`, framing and
-/// `Content-Encoding` belong to HTTP and are not described.
-const SHARED: [&str; 5] =
-    ["X-Request-Id", "Cache-Control", "X-Content-Type-Options", "X-Sightline-Sandbox", "Vary"];
-const COUNTED: [&str; 5] =
-    ["RateLimit-Policy", "RateLimit", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"];
-/// The headers of errors.
-const OF_ERRORS: [&str; 3] = ["Retry-After", "Allow", "WWW-Authenticate"];
 
 /// Returns the document of a server that clients reach at `base_url` (without a slash at its end).
 pub fn document(base_url: &str) -> Value {
@@ -84,7 +75,6 @@ fn all_schemas(written: Value) -> Map<String, Value> {
     if let Value::Object(written) = written {
         all.extend(written);
     }
-    describe_events(&mut all);
     all.sort_keys();
     all
 }
@@ -133,8 +123,8 @@ fn camel_case(snake_case: &str) -> String {
 
 /// Returns the ids in the path, the parameters of the handler's attribute, and the header that every request may have.
 fn parameters(route: &Route, described: &Value) -> Vec<Value> {
-    let ids =
-        route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}')).map(id);
+    let ids = route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+    let ids = ids.map(|name| component("parameters", name));
     let own = described["parameters"].as_array().into_iter().flatten().map(|parameter| {
         if parameter["in"] == "header" {
             return component("parameters", parameter["name"].as_str().unwrap_or_default());
@@ -152,26 +142,8 @@ fn parameters(route: &Route, described: &Value) -> Vec<Value> {
     ids.chain(own).chain([component("parameters", "X-Request-Id")]).collect()
 }
 
-/// Returns the parameter for the id of a thing in a path.
-fn id(name: &str) -> Value {
-    let (text, schema) = if name == "result_id" {
-        (
-            "The number of the result in its run.".to_owned(),
-            json!({"type": "integer", "minimum": 1, "examples": [1]}),
-        )
-    } else {
-        let thing = name.strip_suffix("_id").unwrap_or("other run");
-        let text = format!(
-            "Identifies the {thing}: the hyphenated form of a UUID. A malformed id gets 404, like an unknown one."
-        );
-        let example = "018f4a7e-5c1d-7b3a-9e2f-0123456789ab";
-        (text, json!({"type": "string", "format": "uuid", "examples": [example]}))
-    };
-    json!({"name": name, "in": "path", "required": true, "description": text, "schema": schema})
-}
-
-/// Returns the responses of an operation: its own, with the headers of every answer, and references to those of errors. One
-/// without a description has that of its schema.
+/// Returns the responses of an operation: its own, and references to those of errors. One without a description has that of
+/// its schema.
 fn responses(route: &Route, described: &Value, schemas: &Map<String, Value>) -> Map<String, Value> {
     let is_keyed = route.endpoint.access != Access::Public;
     let reads = |header: &str| {
@@ -187,7 +159,6 @@ fn responses(route: &Route, described: &Value, schemas: &Map<String, Value>) -> 
     let mut all: BTreeSet<String> = errors.map(u16::to_string).collect();
     let own = described["responses"].as_object();
     all.extend(own.into_iter().flat_map(Map::keys).cloned());
-    let counted: &[&str] = if is_keyed { &COUNTED } else { &[] };
     let mut responses = Map::new();
     for status in all {
         if status.as_str() >= "400" {
@@ -202,12 +173,13 @@ fn responses(route: &Route, described: &Value, schemas: &Map<String, Value>) -> 
             let schema = reference.and_then(|reference| schemas.get(reference.rsplit('/').next()?));
             response["description"] = schema.map(|schema| schema["description"].clone()).unwrap_or_default();
         }
-        let names = response["headers"].as_object().cloned().unwrap_or_default();
-        response["headers"] =
-            headers(names.keys().map(String::as_str).chain(SHARED).chain(counted.iter().copied()));
+        for (name, header) in response.get_mut("headers").and_then(Value::as_object_mut).into_iter().flatten()
+        {
+            *header = component("headers", name);
+        }
         if reads("If-None-Match") {
-            let text = "The caller's copy is current.";
-            let unchanged = json!({"description": text, "headers": response["headers"]});
+            let unchanged =
+                json!({"description": "The caller's copy is current.", "headers": response["headers"]});
             responses.insert("304".to_owned(), unchanged);
         }
         responses.insert(status, response);
@@ -222,14 +194,9 @@ fn error(status: u16) -> Value {
         of_status.map(|(_, code)| format!("`{}`: {}", code.as_str(), code.when().trim())).collect();
     json!({
         "description": texts.join("\n\n"),
-        "headers": headers(SHARED.into_iter().chain(COUNTED).chain(OF_ERRORS)),
         // Nothing else beside the reference: openapi-generator would make an empty class of it.
         "content": {"application/json": {"schema": component("schemas", "ApiError")}},
     })
-}
-
-fn headers<'a>(names: impl Iterator<Item = &'a str>) -> Value {
-    names.map(|name| (name.to_owned(), component("headers", name))).collect::<Map<_, _>>().into()
 }
 
 fn component(kind: &str, name: &str) -> Value {

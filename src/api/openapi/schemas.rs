@@ -1,13 +1,11 @@
-//! The schemas of bodies and answers, and corrections to what utoipa derives: examples in their place, descriptions without
-//! line breaks, and constraints that a type does not express.
+//! The schemas of bodies and answers, and corrections to what utoipa derives: descriptions without line breaks,
+//! and constraints that a type does not express.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
-
-use crate::model::entity::merge::{MAX_SOURCES, SOURCES, Source};
 
 /// Schemas with their names.
 pub(in crate::api) type Schemas = Vec<(String, RefOr<Schema>)>;
@@ -19,21 +17,10 @@ pub(in crate::api) fn named<T: ToSchema>(schemas: &mut Schemas) {
 }
 
 /// Applies all corrections to schemas.
-pub(in crate::api) fn tidied(mut schemas: Schemas) -> Map<String, Value> {
-    // Results refer to it by a correction.
-    named::<Source>(&mut schemas);
+pub(in crate::api) fn tidied(schemas: Schemas) -> Map<String, Value> {
     let tidied = schemas.into_iter().map(|(name, schema)| {
         let mut schema = to_json(schema);
         tidy(&mut schema);
-        if name == "Result" {
-            // The one member of the metadata that the results of every module have.
-            schema["properties"]["metadata"]["properties"][SOURCES] = json!({
-                "type": "array",
-                "description": "The modules that found it, in order, each once.",
-                "maxItems": MAX_SOURCES,
-                "items": {"$ref": "#/components/schemas/ResultSource"},
-            });
-        }
         (name, schema)
     });
     tidied.collect()
@@ -54,14 +41,6 @@ pub(super) fn tidy(value: &mut Value) {
     members.values_mut().for_each(tidy);
     if let Some(Value::String(text)) = members.get_mut("description") {
         *text = one_line(text);
-    }
-    // utoipa puts the examples of an array on its items.
-    if let Some(Value::Object(items)) = members.get_mut("items")
-        && let Some(Value::Array(examples)) = items.get("examples")
-        && examples.iter().any(Value::is_array)
-        && let Some(examples) = items.shift_remove("examples")
-    {
-        members.insert("examples".to_owned(), examples);
     }
     members.shift_remove("propertyNames");
     // utoipa puts the description of a field that may be null on the reference beside null.
@@ -124,27 +103,4 @@ pub(in crate::api) fn without_null(value: &mut Value) {
 pub(super) fn one_line(text: &str) -> String {
     let paragraphs: Vec<String> = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect();
     paragraphs.join("\n\n")
-}
-
-/// Gives each event a schema with a name, and says that its data are JSON text.
-pub(super) fn describe_events(all: &mut Map<String, Value>) {
-    let (mut mapping, mut events) = (Map::new(), Map::new());
-    for case in all["StreamEvent"]["oneOf"].as_array_mut().into_iter().flatten() {
-        let properties = &mut case["properties"];
-        properties["event"]["description"] = "Name of the event.".into();
-        let data = properties["data"].take();
-        properties["data"] = json!({
-            "type": "string",
-            "description": "JSON text.",
-            "contentMediaType": "application/json",
-            "contentSchema": data,
-        });
-        let event = properties["event"]["enum"][0].as_str().unwrap_or_default().to_owned();
-        let name = format!("{}{}Event", event[..1].to_uppercase(), &event[1..]);
-        let reference = format!("#/components/schemas/{name}");
-        mapping.insert(event, reference.clone().into());
-        events.insert(name, std::mem::replace(case, json!({"$ref": reference})));
-    }
-    all["StreamEvent"]["discriminator"] = json!({"propertyName": "event", "mapping": mapping});
-    all.extend(events);
 }

@@ -57,11 +57,8 @@ impl Choice {
 
 fn are_known(what: &str, given: &[String], known: &BTreeSet<&str>) -> Result<(), Failure> {
     let Some(unknown) = given.iter().find(|given| !known.contains(given.as_str())) else { return Ok(()) };
-    let allowed = match known.is_empty() {
-        true => format!("no module has a {what}"),
-        false => format!("allowed: {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
-    };
-    Err(no_module(what, unknown, &allowed, || known.iter().copied()))
+    let known: Vec<&str> = known.iter().copied().collect();
+    Err(no_module(what, unknown, &format!("expected one of: {}", known.join(", ")), &known))
 }
 
 /// Returns the module with this id.
@@ -69,17 +66,14 @@ fn are_known(what: &str, given: &[String], known: &BTreeSet<&str>) -> Result<(),
 /// # Errors
 /// Fails if there is none. The message suggests a similar id.
 pub(super) fn by_id<'c>(catalog: &'c Catalog, id: &str) -> Result<&'c Arc<Module>, Failure> {
-    let ids = || catalog.modules().iter().map(|module| &**module.id());
-    catalog.get(id).ok_or_else(|| no_module("id", id, "`sightline catalog list` shows all ids", ids))
+    catalog.get(id).ok_or_else(|| {
+        let ids: Vec<&str> = catalog.modules().iter().map(|module| &**module.id()).collect();
+        no_module("id", id, "`sightline catalog list` shows all ids", &ids)
+    })
 }
 
-fn no_module<'k, I: Iterator<Item = &'k str>>(
-    what: &str,
-    given: &str,
-    allowed: &str,
-    known: impl Fn() -> I,
-) -> Failure {
-    let meant = did_you_mean([given], known);
+fn no_module(what: &str, given: &str, allowed: &str, known: &[&str]) -> Failure {
+    let meant = did_you_mean([given], || known.iter().copied());
     Failure::Usage(format!("no module has the {what} \"{}\": {allowed}{meant}", plain(given)))
 }
 

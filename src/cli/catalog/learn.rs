@@ -26,8 +26,6 @@ use crate::runs::proof::{ModuleProof, Stop};
 
 /// The most characters of an id that is made from a host.
 const MAX_ID_CHARS: usize = 64;
-/// The number of unchanged lines around the change in a diff.
-const CONTEXT: usize = 3;
 
 /// Learn an entry for a site from its answers for a known account and for made-up names
 ///
@@ -146,7 +144,7 @@ fn finish(args: &LearnArgs, lesson: Lesson, out: &mut dyn Write) -> Result<Exit,
     };
     let [old, new] = put(file, vec![lesson.entry])?;
     if args.format == TextFormat::Text {
-        write_diff(&diff(&shown(file), &old, &shown(file), &new), out)?;
+        write_diff(&diff(&old, &new), out)?;
     }
     Ok(Exit::Done)
 }
@@ -187,7 +185,7 @@ pub(super) struct Repair {
     hit: Option<String>,
     /// The rule that made-up names fulfil.
     miss: Option<String>,
-    /// The unified diff of the entry.
+    /// The lines of the entry that have changed.
     diff: Option<String>,
     /// The repaired entry.
     entry: Option<Entry>,
@@ -229,8 +227,7 @@ impl Repair {
             Err(why) => repair.why = Some(why.to_string()),
             Ok(Lesson { entry, hit, miss }) => {
                 let text = |entry: &Entry| form::write(vec![entry.clone()]);
-                let [now, then] = ["now", "repaired"].map(|state| format!("{} ({state})", before.id));
-                repair.diff = Some(diff(&now, &text(before)?, &then, &text(&entry)?));
+                repair.diff = Some(diff(&text(before)?, &text(&entry)?));
                 (repair.repaired, repair.hit, repair.miss) = (true, Some(hit), Some(miss));
                 repair.entry = Some(entry);
             }
@@ -266,26 +263,15 @@ fn write_diff(diff: &str, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(diff.lines().try_for_each(|line| writeln!(out, "{}", plain_json(line)))?)
 }
 
-/// Returns the unified diff of two texts with their names, as one hunk from the first to the last change.
-fn diff(old_name: &str, old: &str, new_name: &str, new: &str) -> String {
+/// Returns the lines from the first to the last change between two texts: the old ones, and then the new ones.
+fn diff(old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let front = old.iter().zip(&new).take_while(|(one, other)| one == other).count();
     let ends = old[front..].iter().rev().zip(new[front..].iter().rev());
     let back = ends.take_while(|(one, other)| one == other).count();
-    let (old_end, new_end) = (old.len() - back, new.len() - back);
-    let (start, after) = (front.saturating_sub(CONTEXT), back.min(CONTEXT));
     let part =
         |mark: char, lines: &[&str]| lines.iter().map(|line| format!("{mark}{line}\n")).collect::<String>();
-    format!(
-        "--- {old_name}\n+++ {new_name}\n@@ -{at},{} +{at},{} @@\n{}{}{}{}",
-        old_end + after - start,
-        new_end + after - start,
-        part(' ', &old[start..front]),
-        part('-', &old[front..old_end]),
-        part('+', &new[front..new_end]),
-        part(' ', &old[old_end..old_end + after]),
-        at = start + 1,
-    )
+    part('-', &old[front..old.len() - back]) + &part('+', &new[front..new.len() - back])
 }
 
 #[cfg(test)]
@@ -293,11 +279,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diff_has_the_change_with_its_context() {
-        let diff = |old, new| diff("a", old, "b", new);
-        let (old, new) = ("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n", "1\n2\n3\n4\nfive\n6\nsix\n7\n8\n9\n10\n");
-        let wanted = "--- a\n+++ b\n@@ -2,8 +2,9 @@\n 2\n 3\n 4\n-5\n-6\n+five\n+6\n+six\n 7\n 8\n 9\n";
-        assert_eq!(diff(old, new), wanted);
-        assert_eq!(diff("x\n", "x\ny\n"), "--- a\n+++ b\n@@ -1,1 +1,2 @@\n x\n+y\n");
+    fn a_diff_has_the_lines_from_the_first_to_the_last_change() {
+        assert_eq!(diff("1\n2\n3\n4\n5\n", "1\ntwo\n3\nfour\n5\n"), "-2\n-3\n-4\n+two\n+3\n+four\n");
+        assert_eq!(diff("x\n", "x\ny\n"), "+y\n");
     }
 }

@@ -13,7 +13,7 @@ use clap::Args;
 
 use super::bar::Bar;
 use super::exit::{Exit, Failure, stop_on_interrupt};
-use super::files::Replacement;
+use super::files::{Replacement, cannot_write};
 use super::serve::begin;
 use crate::app::{self, SearchEvent, SearchRequest};
 use crate::base::text::plain;
@@ -21,7 +21,7 @@ use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked, duratio
 use crate::model::follow::{Class, FollowOrder, MAX_DEPTH, MAX_SEARCHES};
 use crate::model::run::RunOptions;
 use crate::modules::catalog::Choice;
-use crate::modules::query::{Query, SearchType};
+use crate::modules::query::Query;
 use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
 use outcome::{exit_of, show, summary};
@@ -108,13 +108,6 @@ struct ChoiceArgs {
     passive: bool,
 }
 
-impl From<ChoiceArgs> for Choice {
-    fn from(args: ChoiceArgs) -> Self {
-        let ChoiceArgs { modules, exclude_modules, categories, nsfw, passive } = args;
-        Self { modules, exclude_modules, categories, nsfw, passive }
-    }
-}
-
 /// The options that follow leads.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Following leads")]
@@ -133,28 +126,26 @@ struct FollowArgs {
     links: Class,
 }
 
-impl From<FollowArgs> for Option<FollowOrder> {
-    fn from(args: FollowArgs) -> Self {
-        let FollowArgs { follow, max_searches, links } = args;
-        follow.map(|depth| FollowOrder { depth, max_searches, links, choice: Choice::default() })
-    }
-}
-
 pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let Queries { rows, recognized, is_list } = Queries::read(&args.words, args.from.as_deref())?;
+    let Queries { rows, is_list } = Queries::read(&args.words, args.from.as_deref())?;
     begin(&mut args.engine, &args.log)?;
-    let follow = Option::<FollowOrder>::from(args.follow);
-    let begun = |path: &PathBuf| Ok((Format::of_file(path)?, Replacement::begin_private(path)?));
+    let FollowArgs { follow, max_searches, links } = args.follow;
+    let follow = follow.map(|depth| FollowOrder { depth, max_searches, links, choice: Choice::default() });
+    let ChoiceArgs { modules, exclude_modules, categories, nsfw, passive } = args.choice;
+    let begun = |path: &PathBuf| {
+        let (format, mut file) = (Format::of_file(path)?, Replacement::begin_private(path)?);
+        file.write_all(format.mark()).map_err(|error| cannot_write(path, &error))?;
+        Ok((format, file))
+    };
     let mut files = args.outputs.iter().map(begun).collect::<Result<Vec<_>, Failure>>()?;
     let formats: Vec<Format> = files.iter().map(|(format, _)| *format).chain([args.format]).collect();
     check_formats(&formats, is_list, follow.is_some(), &args.engine)?;
-    refuse_addresses(&args.engine, &recognized)?;
     let (patient, time_budget, avatars) = (args.patient, args.time_budget, args.avatars);
     let request = SearchRequest {
         engine: args.engine,
         premium: args.premium,
         options: RunOptions { patient, time_budget, avatars, ..RunOptions::default() },
-        choice: args.choice.into(),
+        choice: Choice { modules, exclude_modules, categories, nsfw, passive },
         follow,
         suppression: args.suppression,
     };
@@ -208,7 +199,7 @@ fn search(
     outputs: &mut [Output<'_>],
     stop: &Stop,
 ) -> Result<Exit, Failure> {
-    let (bar, mut written, mut exit) = (Bar::new(), Ok(()), Exit::NothingFound);
+    let (bar, mut written, mut ends) = (Bar::new(), Ok(()), Vec::new());
     let sink = |index: usize, event: SearchEvent<'_>| {
         let row = &rows[index];
         written = match event {
@@ -222,7 +213,7 @@ fn search(
                 outputs.iter_mut().try_for_each(|output| output.note(row, event))?;
                 match event {
                     SearchEvent::Ended(runs, _) => {
-                        exit = worse(exit, exit_of(&runs[0]));
+                        ends.push(exit_of(&runs[0]));
                         runs.iter().for_each(|run| tell(run, is_list || run.summary.family.is_some()));
                     }
                     SearchEvent::Suppressed => {
@@ -242,7 +233,8 @@ fn search(
     bar.clear();
     written?;
     done?;
-    Ok(exit)
+    let exits = [Exit::Failed, Exit::Done];
+    Ok(exits.into_iter().find(|exit| ends.contains(exit)).unwrap_or(Exit::NothingFound))
 }
 
 /// Writes the summary of a search to standard error, with its query if there are several.
@@ -251,62 +243,6 @@ fn tell(run: &RunRecord, is_named: bool) {
     let name = if is_named { format!("{kind} {query}: ") } else { String::new() };
     // A closed standard error does not change the results.
     let _ = writeln!(io::stderr(), "{name}{}", summary(run));
-}
-
-fn worse(one: Exit, other: Exit) -> Exit {
-    match (one, other) {
-        (Exit::Failed, _) | (_, Exit::Failed) => Exit::Failed,
-        (Exit::Done, _) | (_, Exit::Done) => Exit::Done,
-        _ => other,
-    }
-}
-
-/// Refuses the addresses of profiles, since they do not say what to search for.
-fn refuse_addresses(engine: &EngineConfig, texts: &[String]) -> Result<(), Failure> {
-    let texts = texts.iter().map(|text| text.trim_matches(|c: char| c.is_whitespace() || "<>".contains(c)));
-    let addresses: Vec<&str> = texts.filter(|text| text.contains('/')).collect();
-    if addresses.is_empty() {
-        return Ok(());
-    }
-    let (text, what, first, domain) = if let Some((text, account)) = app::account_in(engine, &addresses)? {
-        let (platform, id) = (plain(account.module.platform()), account.module.id());
-        let name = plain(account.query.raw());
-        let what = format!("is the address of {name} on {platform}");
-        let first = format!(
-            "username {name} --module {id}   only on {platform}\n  \
-             sightline search username {name}   on all sites"
-        );
-        (text, what, first, domain_of(text))
-    } else {
-        let Some((text, name, host)) = addresses.iter().find_map(|text| handle(text)) else { return Ok(()) };
-        let what = format!("looks like the address of {name} on {host}");
-        let first = format!(
-            "username {name}   on all sites\n  \
-             sightline search email {name}@{host}   the address in the Fediverse"
-        );
-        (text, what, first, host)
-    };
-    Err(Failure::Usage(format!(
-        "{} {what}. Nothing was searched; choose one of these:\n  sightline search {first}\n  \
-         sightline search domain {domain}   the domain",
-        plain(text)
-    )))
-}
-
-/// Returns the domain of an address.
-fn domain_of(address: &str) -> String {
-    let domain = Query::parse(SearchType::Domain, address);
-    domain.map_or_else(|_| plain(address).into_owned(), |domain| domain.normal().to_owned())
-}
-
-/// Returns the name and the host of `https://host/@user` and `https://host/@user@home`, which may be those of an account
-/// on a host that the catalogue does not know.
-fn handle(text: &str) -> Option<(&str, String, String)> {
-    let address = text.trim().split_once("://").map_or(text.trim(), |(_, address)| address);
-    let handle = address.split_once('/')?.1.strip_prefix('@')?.split(['/', '?', '#']).next()?;
-    let (name, home) = handle.split_once('@').unwrap_or((handle, text));
-    Query::parse(SearchType::Username, name).ok()?;
-    Some((text, plain(name).into_owned(), domain_of(home)))
 }
 
 /// Writes the table of a run that has ended.

@@ -68,6 +68,12 @@ impl Format {
         }
     }
 
+    /// Returns what a file in this format begins with. Other outputs have no mark: a program would take it for a part of the
+    /// first column's name.
+    pub(super) fn mark(self) -> &'static [u8] {
+        if let Self::Report(format) = self { format.mark() } else { b"" }
+    }
+
     pub(super) fn is_pdf(self) -> bool {
         self == Self::Report(report::Format::Pdf)
     }

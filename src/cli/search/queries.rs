@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::base::text::plain;
 use crate::cli::exit::Failure;
 use crate::cli::files;
 use crate::modules::query::{Query, SearchType};
@@ -20,8 +21,6 @@ pub(super) struct Row {
 pub(super) struct Queries {
     /// Each query once.
     pub(super) rows: Vec<Row>,
-    /// The texts whose types were recognized.
-    pub(super) recognized: Vec<String>,
     /// Whether they are a list: several queries, or those of a file.
     pub(super) is_list: bool,
 }
@@ -49,7 +48,7 @@ impl Queries {
     fn of_words(search_type: Option<SearchType>, words: &[String]) -> Result<Self, Failure> {
         let mut rows: Vec<Row> = Vec::new();
         for (position, word) in (1..).zip(words) {
-            let search_type = search_type.unwrap_or_else(|| SearchType::recognized(word));
+            let search_type = search_type.map_or_else(|| recognized(word), Ok)?;
             let query = Query::parse(search_type, word)
                 .map_err(|error| Failure::Usage(format!("invalid query for {search_type}: {error}")))?;
             let is_same =
@@ -58,23 +57,26 @@ impl Queries {
                 rows.push(Row { position, query });
             }
         }
-        let recognized = if search_type.is_none() { words.to_vec() } else { Vec::new() };
-        Ok(Self { is_list: rows.len() > 1, rows, recognized })
+        Ok(Self { is_list: rows.len() > 1, rows })
     }
 
     fn of_file(file: &Path, search_type: Option<SearchType>) -> Result<Self, Failure> {
         let name = file.display();
         let bytes = files::read(file, MAX_BYTES)
             .map_err(|error| Failure::Failed(format!("cannot read {name}: {error}")))?;
-        let mut recognized = Vec::new();
-        let of_query = |query: &str| {
-            Some(search_type.unwrap_or_else(|| {
-                recognized.push(query.to_owned());
-                SearchType::recognized(query)
-            }))
+        let mut refused = None;
+        let of_query = |query: &str| match search_type.map_or_else(|| recognized(query), Ok) {
+            Ok(search_type) => Some(search_type),
+            Err(error) => {
+                refused.get_or_insert(error);
+                None
+            }
         };
         let draft = table::read(&bytes, of_query)
             .map_err(|error| Failure::Usage(format!("invalid list {name}: {error}")))?;
+        if let Some(error) = refused {
+            return Err(error);
+        }
         if !draft.invalid.is_empty() {
             let rows = draft.invalid.iter().map(|row| {
                 let line = row.line.map_or_else(|| format!("row {}", row.row), |line| format!("line {line}"));
@@ -88,7 +90,22 @@ impl Queries {
                 .map_err(|error| Failure::Usage(format!("invalid query in row {position}: {error}")))?;
             Ok(Row { position, query })
         });
-        Ok(Self { rows: rows.collect::<Result<_, Failure>>()?, recognized, is_list: true })
+        Ok(Self { rows: rows.collect::<Result<_, Failure>>()?, is_list: true })
+    }
+}
+
+/// Returns the type of a query. The address of a page is refused, since it does not say what to search for.
+fn recognized(text: &str) -> Result<SearchType, Failure> {
+    let bare = text.trim_matches(|c: char| c.is_whitespace() || "<>".contains(c));
+    let (_, address) = bare.split_once("://").unwrap_or(("", bare));
+    match address.split_once('/') {
+        Some((host, path)) if !path.is_empty() => Err(Failure::Usage(format!(
+            "{} is an address. Nothing was searched; choose what to search for:\n  sightline search username NAME   the \
+             name of the account that it shows\n  sightline search domain {}   its domain",
+            plain(bare),
+            plain(host),
+        ))),
+        _ => Ok(SearchType::recognized(text)),
     }
 }
 

@@ -1,13 +1,12 @@
-//! The table of results: a row for each result as it is found. In a terminal it has colours and links, and is cut to the
-//! width.
+//! The table of results: a row for each result as it is found. In a terminal it has colours, and is cut to the width.
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
 
 use rustix::termios::tcgetwinsize;
-use serde_json::Value;
 
 use crate::base::text::{columns, cut, line, padded, plain};
+use crate::cli::table::shown;
 use crate::model::entity::identified::web_address;
 use crate::model::run::{ModuleReport, ResultRecord};
 use crate::modules::outcome::Outcome;
@@ -48,7 +47,6 @@ struct Terminal {
     /// The width of a terminal; `None` for a file or a pipe, whose rows are never cut.
     width: Option<usize>,
     has_colours: bool,
-    has_links: bool,
 }
 
 impl Table {
@@ -80,22 +78,16 @@ impl Table {
         let value = cut(result.value.as_deref().unwrap_or("-"), left);
         let about = cut(&about(result), left.saturating_sub(columns(&value) + 2));
         let page = page_of(result);
-        let address = page.and_then(web_address).map(String::from);
-        let parts = [
-            terminal.link(&value, address.as_deref()),
-            terminal.styled("2", &about),
-            page.filter(|_| terminal.width.is_none()).map(line).unwrap_or_default(),
-        ];
+        let in_row = page.filter(|_| terminal.width.is_none()).map(line).unwrap_or_default();
+        let parts = [value, terminal.styled("2", &about), in_row];
         let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
         let platform = result.platform.as_deref().unwrap_or("-");
         let platform = cut(platform, terminal.width.map_or(usize::MAX, |_| PLATFORM_WIDTH));
-        let start = row("", &result.result_type, &platform, "");
-        let start = padded(&start, BEFORE - 2);
         let confidence = terminal.sure(result.confidence);
-        writeln!(out, "{confidence}{}  {text}", &start[4..])?;
-        if let Some(address) = address.filter(|_| terminal.width.is_some() && !terminal.has_links) {
+        writeln!(out, "{}", row(&confidence, &result.result_type, &platform, &text))?;
+        if let Some(address) = page.filter(|_| terminal.width.is_some()).and_then(web_address) {
             // It has a line to itself, because an address that is cut cannot be opened.
-            writeln!(out, "{:6}{}", "", terminal.styled("2", &address))?;
+            writeln!(out, "{:6}{}", "", terminal.styled("2", address.as_str()))?;
         }
         out.flush()
     }
@@ -117,9 +109,9 @@ impl Table {
 }
 
 impl Terminal {
-    const NONE: Self = Self { width: None, has_colours: false, has_links: false };
+    const NONE: Self = Self { width: None, has_colours: false };
 
-    /// Returns the terminal, if standard output is one. <https://no-color.org> turns colours and links off.
+    /// Returns the terminal, if standard output is one. <https://no-color.org> turns colours off.
     fn of_output() -> Self {
         if !io::stdout().is_terminal() {
             return Self::NONE;
@@ -128,7 +120,7 @@ impl Terminal {
         let has_colours = !is_set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb");
         let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0);
         let width = size.map_or(USUAL_WIDTH, |size| size.ws_col.into());
-        Self { width: Some(width.max(LEAST_WIDTH)), has_colours, has_links: has_colours && knows_links() }
+        Self { width: Some(width.max(LEAST_WIDTH)), has_colours }
     }
 
     fn facts(self, out: &mut dyn Write, width: usize, facts: &Facts) -> io::Result<()> {
@@ -174,32 +166,12 @@ impl Terminal {
         };
         self.styled(code, &format!("{confidence:.2}"))
     }
-
-    /// Returns the text as a link (OSC 8). The address is ASCII, because it was parsed.
-    fn link(self, text: &str, address: Option<&str>) -> String {
-        match address.filter(|_| self.has_links) {
-            Some(address) => format!("\u{1b}]8;;{address}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\"),
-            None => text.to_owned(),
-        }
-    }
 }
 
-/// Returns whether the terminal is known to show links. Others may show the codes instead.
-fn knows_links() -> bool {
-    let is_any = |name: &str, known: &[&str]| {
-        env::var(name).is_ok_and(|value| known.iter().any(|known| value.contains(known)))
-    };
-    is_any("TERM_PROGRAM", &["iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby"])
-        || is_any("TERM", &["kitty", "alacritty", "foot", "ghostty"])
-        || env::var("VTE_VERSION")
-            .is_ok_and(|version| version.parse().is_ok_and(|version: u32| version >= 5000))
-        || ["WT_SESSION", "KONSOLE_VERSION"].iter().any(|name| env::var_os(name).is_some())
-}
-
-/// Returns a row. Text from outside is escaped for terminals.
+/// Returns a row. The type and the platform, which are from outside, are escaped for terminals.
 fn row(confidence: &str, kind: &str, platform: &str, value: &str) -> String {
     let (kind, platform) = (padded(kind, TYPE_WIDTH), padded(platform, PLATFORM_WIDTH));
-    format!("{confidence:<4}  {kind}  {platform}  {}", line(value)).trim_end().to_owned()
+    format!("{confidence:<4}  {kind}  {platform}  {value}").trim_end().to_owned()
 }
 
 /// Returns what the row says of a result beside its value: the name, the text and the place of a person, else the first
@@ -215,28 +187,18 @@ fn about(result: &ResultRecord) -> String {
         let others = result.metadata.iter();
         let others =
             others.filter(|(name, _)| !FIRST.contains(&name.as_str()) && !HIDDEN.contains(&name.as_str()));
-        let members = first
-            .chain(others)
-            .filter_map(|(name, value)| Some(format!("{} {}", name.replace('_', " "), shown(value)?)));
+        let members = first.chain(others).filter(|(_, value)| {
+            !(value.is_null() || value.is_array() || value.is_object() || value.as_str() == Some(""))
+        });
+        let members = members.map(|(name, value)| format!("{} {}", name.replace('_', " "), shown(value)));
         parts = members.take(MOST_MEMBERS).collect();
     }
     parts.join(" · ")
 }
 
-fn shown(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(is_so) => Some(if *is_so { "yes" } else { "no" }.to_owned()),
-        _ => None,
-    }
-}
-
 /// Returns the page that a person wants to open, if it is not the value itself.
 fn page_of(result: &ResultRecord) -> Option<&str> {
-    let page = result.metadata.get("profile_url")?;
-    let page = page.as_str().or_else(|| page.get(0)?.as_str())?;
-    Some(page).filter(|page| Some(*page) != result.value.as_deref())
+    result.profile_url().filter(|page| Some(*page) != result.value.as_deref())
 }
 
 /// Returns the name of a module's platform, with the reason of its outcome.
@@ -251,7 +213,7 @@ fn with_reason(module: &ModuleReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn result(value: &str, metadata: &Value) -> ResultRecord {
         serde_json::from_value(json!({

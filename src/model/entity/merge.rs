@@ -21,7 +21,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 use crate::model::run::ResultRecord;
 
@@ -39,17 +38,13 @@ const SHARE: f64 = 0.25;
 const MOST: f64 = 0.99;
 
 /// One source of a result.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[schema(as = ResultSource)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Source {
     /// Module id: see `GET /v1/modules`.
-    #[schema(pattern = "^[a-z0-9_.-]{1,64}$", examples("github"))]
     pub module: String,
     /// Name of the platform; null where there is none.
-    #[schema(required, examples("GitHub"))]
     pub platform: Option<String>,
     /// Confidence that this source gives, from 0.0 to 1.0.
-    #[schema(minimum = 0, maximum = 1)]
     pub confidence: f64,
 }
 

@@ -207,23 +207,20 @@ pub(super) fn mta_sts_policy(text: &str) -> Judgement {
     let field = |name: &str| fields.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
     let age = field("max_age").filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
     let mode = field("mode");
-    let fault = if fields.len() < lines().count() {
-        "a line has no `:`"
-    } else if field("version") != Some("STSv1") {
-        "`version` is not STSv1"
-    } else if age.and_then(|age| age.parse::<u32>().ok()).is_none_or(|age| age > MOST_AGE) {
-        "`max_age` is not a number of seconds up to a year"
-    } else if mode != Some("none") && field("mx").is_none_or(str::is_empty) {
-        "`mx` names no server"
-    } else {
-        return match mode {
-            Some("enforce") => good("other servers must deliver over valid TLS"),
-            Some("testing") => weak("the policy is in testing: nothing is refused"),
-            Some("none") => weak("the policy is switched off"),
-            _ => weak("the policy is invalid, so senders ignore it: `mode` is not enforce, testing or none"),
-        };
-    };
-    weak(format!("the policy is invalid, so senders ignore it: {fault}"))
+    let is_valid_age = age.and_then(|age| age.parse::<u32>().ok()).is_some_and(|age| age <= MOST_AGE);
+    let faults = [
+        (fields.len() < lines().count(), "a line has no `:`"),
+        (field("version") != Some("STSv1"), "`version` is not STSv1"),
+        (!is_valid_age, "`max_age` is not a number of seconds up to a year"),
+        (mode != Some("none") && field("mx").is_none_or(str::is_empty), "`mx` names no server"),
+    ];
+    match (faults.into_iter().find(|(holds, _)| *holds), mode) {
+        (Some((_, fault)), _) => weak(format!("the policy is invalid, so senders ignore it: {fault}")),
+        (None, Some("enforce")) => good("other servers must deliver over valid TLS"),
+        (None, Some("testing")) => weak("the policy is in testing: nothing is refused"),
+        (None, Some("none")) => weak("the policy is switched off"),
+        _ => weak("the policy is invalid, so senders ignore it: `mode` is not enforce, testing or none"),
+    }
 }
 
 /// Judges a record that asks for reports about TLS.

@@ -69,13 +69,8 @@ impl Row {
         for ((mine, other), column) in self.cells.iter_mut().zip(cells).zip(columns) {
             if mine.is_empty() {
                 *mine = other;
-            } else if !is_key(column)
-                && !other.is_empty()
-                && !mine.contains(&other)
-                && mine.len() < MOST_BYTES
-            {
-                *mine += "; ";
-                *mine += &other;
+            } else if !is_key(column) && !mine.contains(&other) && mine.len() < MOST_BYTES {
+                *mine += &format!("; {other}");
             }
         }
         for source in sources(result) {
@@ -93,8 +88,8 @@ fn is_key((shows, ..): &Column) -> bool {
 
 fn cell((shows, _, members): &Column, result: &ResultRecord) -> String {
     if *shows == Shows::Value {
-        let address = result.metadata.get("profile_url").and_then(Value::as_str);
-        return result.value.as_deref().or(address).unwrap_or_default().trim().to_owned();
+        let value = result.value.as_deref().or_else(|| result.profile_url());
+        return value.unwrap_or_default().trim().to_owned();
     }
     let is_day = *shows == Shows::Day;
     let values = members.iter().filter_map(|name| result.metadata.get(*name));

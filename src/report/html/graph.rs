@@ -1,6 +1,6 @@
 //! The graph of what joins the results, as a list.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use askama::Template;
 use uuid::Uuid;
@@ -39,26 +39,24 @@ struct Link<'g> {
 impl<'g> GraphList<'g> {
     /// Makes the list. `run` is the run whose results are on the same page.
     pub fn new(graph: &'g Graph, run: Option<RunId>) -> Self {
-        let nodes: HashMap<Uuid, (usize, &Node)> =
-            graph.nodes.iter().enumerate().map(|(place, node)| (node.id, (place, node))).collect();
+        let places: HashMap<Uuid, usize> =
+            graph.nodes.iter().enumerate().map(|(place, node)| (node.id, place)).collect();
         let is_named = |edge: &&Edge| matches!(edge.class, EdgeClass::Verified | EdgeClass::Stated);
         let mut edges: Vec<&Edge> = graph.edges.iter().filter(is_named).collect();
         // Verified links come first.
         edges.sort_by_key(|edge| edge.class);
-        let mut entities: BTreeMap<usize, Entity<'g>> = BTreeMap::new();
+        let mut entities: Vec<Entity<'g>> =
+            graph.nodes.iter().map(|node| Entity { node, links: Vec::new() }).collect();
         let mut seen = HashSet::new();
+        edges.retain(|edge| seen.insert((edge.from, edge.to, edge.class, &edge.field)));
         for edge in edges {
-            let (Some(from), Some(to)) = (nodes.get(&edge.from), nodes.get(&edge.to)) else { continue };
-            let is_new = seen.insert((edge.from, edge.to, edge.class, &edge.field));
-            for ((place, node), (_, other), how) in [(from, to, "names"), (to, from, "is named by")] {
-                if is_new && (entities.len() < MOST || entities.contains_key(place)) {
-                    let entity = entities.entry(*place).or_insert(Entity { node, links: Vec::new() });
-                    entity.links.push(Link { how, other, edge });
-                }
-            }
+            let (Some(&from), Some(&to)) = (places.get(&edge.from), places.get(&edge.to)) else { continue };
+            entities[from].links.push(Link { how: "names", other: &graph.nodes[to], edge });
+            entities[to].links.push(Link { how: "is named by", other: &graph.nodes[from], edge });
         }
-        let more = graph.nodes.len() - entities.len();
-        Self { entities: entities.into_values().collect(), more, run }
+        entities.retain(|entity| !entity.links.is_empty());
+        entities.truncate(MOST);
+        Self { more: graph.nodes.len() - entities.len(), entities, run }
     }
 
     /// Returns whether nothing joins the results.

@@ -35,6 +35,7 @@ use crate::modules::outcome::Outcome;
 use crate::runs::graph::Graph;
 use crate::runs::record::RunRecord;
 pub use graph::GraphList;
+pub(super) use overview::cut;
 pub use overview::{Overview, titled};
 pub(super) use results::by_confidence;
 use results::{Category, categories, thumbnail, value};

@@ -7,16 +7,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::overview::category_of;
 use crate::model::entity::identified::web_address;
 use crate::model::entity::merge::SOURCES;
 use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
 use crate::runs::pictures::avatar::AVATAR;
 use crate::runs::record::RunRecord;
-
-/// The metadata member that is the link of the value.
-const PROFILE_URL: &str = "profile_url";
 
 /// The results of a category, those with the highest confidence first.
 pub(super) type Category<'r> = (&'r str, Vec<&'r ResultRecord>);
@@ -25,7 +21,9 @@ pub(super) type Category<'r> = (&'r str, Vec<&'r ResultRecord>);
 pub(super) fn categories<'r>(run: &'r RunRecord, catalog: &'r Catalog) -> Vec<Category<'r>> {
     let mut groups: BTreeMap<&str, Vec<&ResultRecord>> = BTreeMap::new();
     for result in by_confidence(&run.results) {
-        groups.entry(category_of(catalog, &result.source)).or_default().push(result);
+        // The catalogue may not have the module any more.
+        let category = catalog.get(&result.source).map_or("other", |module| module.entry().category.as_str());
+        groups.entry(category).or_default().push(result);
     }
     let mut groups: Vec<Category<'r>> = groups.into_iter().collect();
     groups.sort_by_key(|(_, group)| Reverse(group.len()));
@@ -41,7 +39,7 @@ pub(in crate::report) fn by_confidence(results: &[ResultRecord]) -> Vec<&ResultR
 
 /// Returns the address of the value, which need not be one of the web, and its text.
 pub(super) fn value(result: &ResultRecord) -> Option<(&str, &str)> {
-    let link = result.metadata.get(PROFILE_URL).and_then(Value::as_str);
+    let link = result.profile_url();
     let text = result.value.as_deref().or(link)?;
     Some((link.unwrap_or(text), text))
 }
@@ -57,7 +55,7 @@ pub fn facts(result: &ResultRecord) -> Vec<(&String, &Value)> {
     let is_web = |value: &Value| value.as_str().is_none_or(|url| web_address(url).is_some());
     let is_fact = |(name, value): &(&String, &Value)| match name.as_str() {
         SOURCES | AVATAR => false,
-        PROFILE_URL => result.value.is_some() && !is_web(value),
+        "profile_url" => result.value.is_some() && !is_web(value),
         _ => !value.is_null(),
     };
     result.metadata.iter().filter(is_fact).collect()

@@ -29,12 +29,10 @@ pub struct Person {
     /// The band of the score.
     pub band: Band,
     /// The names that the accounts show.
-    #[schema(examples(json!(["The Octocat"])))]
     pub names: Vec<String>,
     /// The accounts, by platform and value.
     pub accounts: Vec<PersonAccount>,
     /// The email addresses of the accounts, without those that many share.
-    #[schema(examples(json!(["octocat@example.com"])))]
     pub emails: Vec<String>,
     /// The evidence of each join: one less than there are accounts, strongest first, with every kind that two accounts
     /// have in common.

@@ -13,7 +13,7 @@ use crate::http::{Reply, Response};
 use crate::model::account::{CycleUse, Role};
 use crate::model::credits::{Balance, Cycle};
 use crate::model::sign_in::Session;
-use crate::report::account::write_account;
+use crate::report::account::{log_failure, write_account};
 use crate::web::cookies::{Cookie, Notice};
 use crate::web::error::Shown;
 use crate::web::show::browser_name;
@@ -105,7 +105,7 @@ pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Answer {
     let (web, now) = (Arc::clone(web), web.clock.now());
     Ok(Reply::file(head, move |out| {
         let written = write_account(&web.store, &account, now, &by, out);
-        written.inspect_err(|error| error.log("an account", &visit.request_id)).is_ok()
+        written.inspect_err(|error| log_failure(error, "an account", &visit.request_id)).is_ok()
     }))
 }
 

@@ -14,7 +14,7 @@ use crate::modules::query::SearchType;
 use crate::report::html::titled;
 use crate::web::form::new_once;
 use crate::web::show::ago;
-use crate::web::{Answer, Form, Frame, Moment, Visit, Web, WebError, render};
+use crate::web::{Answer, Form, Frame, Moment, Visit, Web, render};
 
 /// The number of searches on a page.
 const PAGE: usize = 50;
@@ -42,8 +42,7 @@ struct Page {
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let (form, filter) = read(&visit.form);
     let found = web.runs.page(visit.caller()?.account.id, &filter, PAGE)?;
-    let rows = found.runs.into_iter().map(|run| Ok((run, new_once())));
-    let rows = rows.collect::<Result<_, WebError>>()?;
+    let rows = found.runs.into_iter().map(|run| (run, new_once())).collect();
     render(&Page { frame: visit.frame, form, rows, next: found.next, now: web.clock.now() })
 }
 

@@ -78,21 +78,18 @@ impl Page {
 pub(in crate::web) fn page(web: &Arc<Web>, mut visit: Visit) -> Answer {
     let query = visit.form.get("query").chars().filter(|c| !c.is_control());
     let query: String = query.take(MAX_QUERY_BYTES).collect();
-    visit.form = new_form(&query, SearchType::from_name(visit.form.get("type")))?;
+    visit.form = new_form(&query, SearchType::from_name(visit.form.get("type")));
     show(web, visit, None)
 }
 
 /// Returns a form for a query, with profile pictures. The type is detected if it is `None`.
-///
-/// # Errors
-/// Returns 500 if the system gives no random numbers.
-pub(super) fn new_form(query: &str, search_type: Option<SearchType>) -> Result<Form, WebError> {
+pub(super) fn new_form(query: &str, search_type: Option<SearchType>) -> Form {
     let (once, search_type) = (new_once(), search_type.map_or("auto", SearchType::as_str));
     let mut form = Form::default();
     for (name, value) in [("query", query), ("type", search_type), ("avatars", "yes"), ("once", &once)] {
         form.add(name, value);
     }
-    Ok(form)
+    form
 }
 
 fn show(web: &Web, mut visit: Visit, offer: Option<Offer>) -> Answer {
@@ -253,7 +250,7 @@ pub(super) fn chooses_sites(form: &Form) -> bool {
 /// of sites: if the caller had named its modules, they are those that it has asked.
 ///
 /// # Errors
-/// Returns 409 if they are not known yet, 500 if the system gives no random numbers, 503 if the store is unavailable.
+/// Returns 409 if they are not known yet, 503 if the store is unavailable.
 pub(super) fn form_of_run(web: &Web, run: RunSummary) -> Result<Form, WebError> {
     let RunOptions { patient, time_budget, named, nsfw, passive, avatars } = run.options;
     let choice = match run.choice.as_deref() {
@@ -268,7 +265,7 @@ pub(super) fn form_of_run(web: &Web, run: RunSummary) -> Result<Form, WebError> 
             Choice { modules: modules.collect(), ..Choice::default() }
         }
     };
-    let mut form = new_form(&run.query, Some(run.search_type))?;
+    let mut form = new_form(&run.query, Some(run.search_type));
     let checks = [run.premium, nsfw, passive, patient, avatars];
     for (name, is_checked) in ["premium", "nsfw", "passive", "patient", "avatars"].iter().zip(checks) {
         form.set(name, if is_checked { "yes" } else { "" });

@@ -69,7 +69,7 @@ type Change = (StoredChange, Difference);
 pub(in crate::web) fn list(web: &Arc<Web>, mut visit: Visit) -> Answer {
     let before = visit.form.get("before").parse().ok();
     let mut form = match visit.form.get("run") {
-        "" => new_form("", None)?,
+        "" => new_form("", None),
         id => {
             let id = id.parse().map_err(|_| WebError::no_such_page())?;
             form_of_run(web, web.find_run(visit.caller()?, id)?)?

@@ -66,8 +66,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let runs = &web.runs;
     let before = runs.record(find(web, &visit, "run_id")?)?;
     let after = runs.record(find(web, &visit, "other")?)?;
-    let runs = before.findings().zip(after.findings()).ok_or_else(WebError::no_such_page)?;
-    let diff = Diff::between(&runs.0, &runs.1, web.runs.catalog().profiles()).map_err(|_| {
+    let diff = web.diff(&before, &after).map_err(|_| {
         let text = "Only two searches for the same query that have ended can be compared.";
         WebError::new(409, "These searches cannot be compared", text)
     })?;

@@ -97,20 +97,13 @@ impl Row {
         self.result.platform.as_deref().unwrap_or(&self.result.source)
     }
 
-    pub(super) fn profile(&self) -> Option<&str> {
-        match self.result.metadata.get("profile_url")? {
-            Value::Array(items) => items.first()?.as_str(),
-            other => other.as_str(),
-        }
-    }
-
     pub(super) fn value(&self) -> Option<&str> {
-        self.result.value.as_deref().or_else(|| self.profile())
+        self.result.value.as_deref().or_else(|| self.result.profile_url())
     }
 
     /// Returns the link of the result, if its value is a web address.
     pub(super) fn href(&self) -> Option<String> {
-        self.profile().or_else(|| self.value()).and_then(web_address).map(String::from)
+        self.result.profile_url().or_else(|| self.value()).and_then(web_address).map(String::from)
     }
 
     /// Returns the name that the profile shows.
