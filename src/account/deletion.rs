@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use log::{info, log, warn};
+use log::{info, log};
 
 use super::service::{Accounts, no_account};
 use crate::base::ids::AccountId;
@@ -70,27 +70,25 @@ impl Accounts {
         if Instant::now() < *due {
             return;
         }
-        match self.finish_some(Instant::now() + ROUND) {
-            Ok(Erasure::More) => return,
-            Ok(Erasure::Done) => {}
-            Err(error) => log!(error.log_level(), "cannot continue the deletion of accounts: {error}"),
-        }
-        *due = Instant::now() + POLL_INTERVAL;
-    }
-
-    fn finish_some(&self, until: Instant) -> Result<Erasure, StorageError> {
-        let mut finished = Ok(Erasure::Done);
-        for account in self.store.closed_accounts()? {
+        let until = Instant::now() + ROUND;
+        let closed = self.store.closed_accounts().unwrap_or_else(|error| {
+            log!(error.log_level(), "cannot look for accounts that are being deleted: {error}");
+            Vec::new()
+        });
+        for account in closed {
             match self.erase(account, Some(until)) {
-                Ok(Erasure::More) => return Ok(Erasure::More),
+                // The next call goes on.
+                Ok(Erasure::More) => return,
                 Ok(Erasure::Done) => info!("account {account}: finished its interrupted deletion"),
-                // A failing deletion must not block the following ones.
+                // It must not block the following ones.
                 Err(error) => {
-                    warn!("account {account}: cannot finish its interrupted deletion");
-                    finished = Err(error);
+                    log!(
+                        error.log_level(),
+                        "account {account}: cannot finish its interrupted deletion: {error}"
+                    );
                 }
             }
         }
-        finished
+        *due = Instant::now() + POLL_INTERVAL;
     }
 }

@@ -9,7 +9,7 @@
 //! | `maintenance` | periodic work |
 //! | `feed` | the catalogue feed: fetches it and keeps it |
 //! | `suppression` | reads and watches the file of identifiers that are never searched |
-//! | `webhooks` | the key for the secrets of webhooks, and the threads that send deliveries |
+//! | `webhooks` | the key for the secrets of webhooks |
 //! | `first_start` | creates the first account, its key and its set-up link |
 //! | `service_manager` | messages to the service manager |
 //! | `mcp` | the tools of a server over standard input and output |

@@ -4,12 +4,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::engine::{
-    check_keys, check_workers, checker, load_catalog, operator_keys, prober, sandbox_options,
+    check_keys, check_workers, checker, load_catalog, net_config, operator_keys, prober, sandbox_options,
 };
 use super::error::Failure;
 use super::first_start::{LOCAL_ACCOUNT, best_plan};
 use super::suppression::{self, Watch};
-use super::webhooks;
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
 use crate::account::sign_in::SignIns;
@@ -24,7 +23,7 @@ use crate::model::drive::{Notification, Subscriber};
 use crate::model::sign_in::SessionLimits;
 use crate::modules::catalog::Catalog;
 use crate::modules::probe::{Browsers, NoBrowser};
-use crate::net::RealBrowsers;
+use crate::net::{HttpProber, RealBrowsers};
 use crate::runs::service::{ChargeOf, Limits, Runs, RunsConfig};
 use crate::runs::suppression::Suppressed;
 use crate::sandbox::Sandbox;
@@ -102,7 +101,11 @@ impl Services {
         let (own, of_runs) = (Arc::clone(&store), runs_config(config));
         let runs = Runs::new(own, catalog, checker, pages, Arc::clone(&clock), of_runs, charge_of);
         runs.suppress(suppressed);
-        let deliveries = key.clone().map(|key| webhooks::start(engine, key, &store)).transpose()?;
+        // They go to real receivers, also if the searches go to a simulated web.
+        let start =
+            |key| Dispatcher::start(Arc::clone(&store), key, Arc::new(HttpProber::new(net_config(engine))));
+        let failed = |error| Failure::failed(error).at("cannot start the threads of webhooks");
+        let deliveries = key.clone().map(start).transpose().map_err(failed)?;
         let webhooks =
             Webhooks::new(Arc::clone(&store), key, Arc::clone(&clock), engine.allow_private_targets);
         let limiter =

@@ -1,4 +1,4 @@
-//! The key that encrypts the secrets of webhooks, and the threads that send deliveries.
+//! The key that encrypts the secrets of webhooks.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -8,13 +8,10 @@ use std::sync::Arc;
 
 use log::error;
 
-use super::engine::net_config;
 use super::error::Failure;
 use crate::base::secret::Secret;
-use crate::config::{EngineConfig, ServeConfig};
-use crate::net::{HttpProber, NetConfig};
+use crate::config::ServeConfig;
 use crate::store::Store;
-use crate::webhooks::dispatcher::Dispatcher;
 use crate::webhooks::secret::SealingKey;
 
 /// What the name of the default key file has after the name of the database file.
@@ -23,21 +20,6 @@ const KEY_SUFFIX: &str = ".key";
 const KEY_FILE_BYTES: u64 = 4096;
 /// The most webhooks for which the key is checked at the start.
 const MOST_CHECKED: usize = 1000;
-
-/// Starts the threads that send deliveries. They go to real receivers, also if the searches go to a simulated web.
-///
-/// # Errors
-/// Fails if a thread cannot be started.
-pub(super) fn start(
-    config: &EngineConfig,
-    key: Arc<SealingKey>,
-    store: &Arc<Store>,
-) -> Result<Arc<Dispatcher>, Failure> {
-    let user_agent = NetConfig::default().user_agent;
-    let prober = Arc::new(HttpProber::new(NetConfig { user_agent, ..net_config(config) }));
-    Dispatcher::start(Arc::clone(store), key, prober)
-        .map_err(|error| Failure::failed(error).at("cannot start the threads of webhooks"))
-}
 
 /// Returns the key of `--secret-key-file`. By default it is in a file beside an SQLite database, which is created on the
 /// first start. With PostgreSQL there is no default, because all instances need the same key.

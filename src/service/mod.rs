@@ -30,7 +30,7 @@ use crate::runs::batches::draft::Draft;
 use crate::runs::record::{Findings, RunRecord};
 use crate::runs::service::{Runs, StartError, StartRequest, StartResult};
 use crate::store::Store;
-use crate::watches::keeper;
+use crate::watches::keeper::start_request;
 use crate::webhooks::registry::Webhooks;
 
 /// What the API and the web app are made of.
@@ -167,7 +167,8 @@ impl Services {
         self.check_plan(caller, watch.premium)?;
         let charge = self.accounts.charge(caller, watch.search().cost());
         let idempotency = self.idempotency(key, ("watch", watch.id));
-        match keeper::run_now(&self.runs, watch, charge, idempotency, origin) {
+        let request = StartRequest { idempotency, ..start_request(watch, None, charge, origin) };
+        match self.runs.start(request) {
             Err(refusal) if refusal.fact("field") == "query" => {
                 let message = "the query of the watch is no longer valid: delete the watch";
                 Err(Refusal::new(Code::Conflict, message))

@@ -1,4 +1,4 @@
-//! The errors of the store: of its operations, of addresses, of opening a database and of copying one.
+//! The errors of the store: of its operations, of opening a database and of copying one.
 
 use std::error::Error as _;
 use std::path::PathBuf;
@@ -37,18 +37,6 @@ impl Meaning {
     /// Returns the meaning of the driver's error that a failure of the store comes from.
     pub(super) fn of(failure: &StorageError) -> Option<Self> {
         failure.source()?.downcast_ref::<DriverError>()?.meaning
-    }
-}
-
-/// The reason why a text is not a valid database address. It contains no part of the text, which may include a
-/// password.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("invalid database address: {0}")]
-pub struct UrlError(String);
-
-impl UrlError {
-    pub(super) fn new(why: impl Into<String>) -> Self {
-        Self(why.into())
     }
 }
 
@@ -126,18 +114,10 @@ pub enum OpenError {
     /// The certificates for TLS cannot be used.
     #[error("TLS to the database: {0}")]
     Tls(String),
-    /// The server refuses this program: a wrong password, or a database that does not exist.
+    /// The database cannot be reached, cannot take a connection now, or refuses this program: a wrong password, or a database
+    /// that does not exist.
     // The kind of the cause is left out, because it concerns callers of an open store.
     #[error("cannot open {address}: {}", cause_of(cause))]
-    Refused {
-        /// The address without its password.
-        address: String,
-        /// The server's error.
-        #[source]
-        cause: StorageError,
-    },
-    /// The database cannot be reached, or cannot take a connection now.
-    #[error("cannot open {address}: {cause}")]
     Connect {
         /// The address without its password.
         address: String,
@@ -152,7 +132,9 @@ impl OpenError {
     /// transactions hold the tables that a migration changes.
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Connect { cause, .. } => cause.is_unavailable(),
+            Self::Connect { cause, .. } => {
+                cause.is_unavailable() && Meaning::of(cause) != Some(Meaning::Refusal)
+            }
             Self::Migration { cause, .. } => cause.is_contended(),
             _ => false,
         }

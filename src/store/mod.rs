@@ -12,7 +12,7 @@
 //! | [`limits`] | every timeout and size, with its reason |
 //! | `pool` | connections, and the callers that wait for one |
 //! | `outage` | whether writes are taken, and the log messages about an unavailable database |
-//! | [`error`] | the errors of operations, of addresses, of opening a database and of copying one |
+//! | [`error`] | the errors of operations, of opening a database and of copying one |
 //!
 //! Both backends behave the same: `tests/store` runs each of its tests on both.
 //!
@@ -42,7 +42,7 @@ pub mod url;
 mod value;
 
 pub use database::{OperationMetrics, Store, StoreLoad};
-pub use error::{BackupError, OpenError, UrlError};
+pub use error::{BackupError, OpenError};
 pub use limits::Role;
 pub use open::{back_up, in_memory, migrate, open, pending_migrations};
 pub use url::DatabaseUrl;

@@ -188,6 +188,11 @@ impl Tx {
         self.rows::<T>(sql, values)?.into_iter().next().map(Row::read).transpose()
     }
 
+    /// Runs a statement that always returns a row, and reads it.
+    pub(super) fn one<T: FromRow>(&mut self, sql: &'static str, values: Vec<Value>) -> Result<T> {
+        self.first(sql, values)?.ok_or_else(|| StorageError::broken("a statement has returned no row"))
+    }
+
     /// Runs a statement and returns whether it returns a row.
     pub(super) fn has(&mut self, sql: &'static str, values: Vec<Value>) -> Result<bool> {
         Ok(!self.rows::<()>(sql, values)?.is_empty())

@@ -11,7 +11,6 @@ use std::str::FromStr;
 use percent_encoding::percent_decode_str;
 use postgres::config::{Config, SslMode};
 
-use super::error::UrlError;
 use super::limits::{POSTGRES_LIMITS, POSTGRES_SETTINGS};
 
 const FORMS: &str = "allowed: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
@@ -54,23 +53,24 @@ impl DatabaseUrl {
 }
 
 impl FromStr for DatabaseUrl {
-    type Err = UrlError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, UrlError> {
-        if text.contains('\0') {
-            return Err(UrlError::new("it contains a NUL character"));
-        }
-        if let Some(path) = text.strip_prefix("sqlite:") {
-            return sqlite_path(path).map(Self::Sqlite);
-        }
-        if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-            return PostgresTarget::parse(text).map(|target| Self::Postgres(Box::new(target)));
-        }
-        Err(UrlError::new(FORMS))
+    /// The error contains no part of the text, which may include a password.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = if text.contains('\0') {
+            Err("it contains a NUL character".to_owned())
+        } else if let Some(path) = text.strip_prefix("sqlite:") {
+            sqlite_path(path).map(Self::Sqlite)
+        } else if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+            PostgresTarget::parse(text).map(|target| Self::Postgres(Box::new(target)))
+        } else {
+            Err(FORMS.to_owned())
+        };
+        parsed.map_err(|why| format!("invalid database address: {why}"))
     }
 }
 
-fn sqlite_path(path: &str) -> Result<PathBuf, UrlError> {
+fn sqlite_path(path: &str) -> Result<PathBuf, String> {
     let path = path.strip_prefix("//").filter(|rest| rest.starts_with('/')).unwrap_or(path);
     let why = if path.starts_with("//") {
         "after \"sqlite://\" an absolute path must follow; use sqlite:PATH".to_owned()
@@ -85,7 +85,7 @@ fn sqlite_path(path: &str) -> Result<PathBuf, UrlError> {
     } else {
         return Ok(PathBuf::from(path));
     };
-    Err(UrlError::new(why))
+    Err(why)
 }
 
 impl fmt::Display for DatabaseUrl {
@@ -132,16 +132,15 @@ pub struct PostgresTarget {
 impl PostgresTarget {
     /// Parses an address that starts with `postgres://` or `postgresql://`. Refuses one in which a part of the password could
     /// be read as the user, the host or the database, which are shown.
-    pub(super) fn parse(text: &str) -> Result<Self, UrlError> {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
         // The driver ends user and password at the first @, wherever it is.
         let (login, place) = rest.split_at(rest.find('@').map_or(0, |at| at + 1));
         let user = login.split([':', '@']).next().unwrap_or_default();
         let is_parameter = login.split_once('?').is_some_and(|(_, query)| query.contains("password="));
         if place.contains('@') || user.contains(['/', '?', '#']) || is_parameter {
-            return Err(UrlError::new(
-                "an \"@\" is not escaped: write %40 for each \"@\" of the user, the password and the parameters",
-            ));
+            let how = "write %40 for each \"@\" of the user, the password and the parameters";
+            return Err(format!("an \"@\" is not escaped: {how}"));
         }
         let (place, query) = place.split_once('?').unwrap_or((place, ""));
         // Of several parameters with one name, the last one applies.
@@ -150,7 +149,7 @@ impl PostgresTarget {
         for (index, parameter) in query.split('&').enumerate().filter(|(_, parameter)| !parameter.is_empty())
         {
             // Only known names are shown: anything else may be a part of a password.
-            let refused = |why: &str| UrlError::new(format!("parameter {} after the \"?\" {why}", index + 1));
+            let refused = |why: &str| format!("parameter {} after the \"?\" {why}", index + 1);
             let (name, value) = parameter.split_once('=').ok_or_else(|| refused("has no value"))?;
             let value = percent_decode_str(value).decode_utf8_lossy();
             match name {
@@ -165,10 +164,10 @@ impl PostgresTarget {
         }
         let mut config: Config = address.parse().map_err(|error: postgres::Error| {
             // The driver's message names the parameter, never its value.
-            UrlError::new(error.source().map_or_else(|| error.to_string(), ToString::to_string))
+            error.source().map_or_else(|| error.to_string(), ToString::to_string)
         })?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
-            return Err(UrlError::new("a host is missing: postgres://USER:PASSWORD@HOST:PORT/DATABASE"));
+            return Err("a host is missing: postgres://USER:PASSWORD@HOST:PORT/DATABASE".to_owned());
         }
         let (ssl, verify) = match mode.as_str() {
             "disable" => (SslMode::Disable, Verify::Nothing),
@@ -178,7 +177,7 @@ impl PostgresTarget {
             "verify-full" => (SslMode::Require, Verify::Full),
             _ => {
                 let allowed = "disable, prefer, require, verify-ca, verify-full";
-                return Err(UrlError::new(format!("invalid `sslmode`; allowed: {allowed}")));
+                return Err(format!("invalid `sslmode`; allowed: {allowed}"));
             }
         };
         config.ssl_mode(ssl);

@@ -1,5 +1,4 @@
-//! [`WatchKeeper`]: starts the runs of watches that are due, and compares those that have ended. [`run_now`] starts one on
-//! request of the owner.
+//! [`WatchKeeper`]: starts the runs of watches that are due, and compares those that have ended.
 //!
 //! Every instance does so. What is done twice has no effect: a run is started and closed by a transaction that checks
 //! whether another instance was faster.
@@ -19,7 +18,7 @@ use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::refusal::{Code, Refusal};
 use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency, WatchStart};
+use crate::model::start::{Cause, WatchStart};
 use crate::model::watch::{Comparison, EndedRun, Watch};
 use crate::modules::query::SearchType;
 use crate::runs::service::{Runs, StartRequest, StartResult};
@@ -173,25 +172,15 @@ impl WatchKeeper {
     }
 }
 
-/// Starts a run of a watch now, also if the watch is paused. The moment of the next run stays. If the last run has not
-/// ended or was not compared yet, returns it as [`StartResult::Repeated`], and so the run of an earlier request with the
-/// same key.
-///
-/// # Errors
-/// Returns why no run is started.
-pub fn run_now(
-    runs: &Arc<Runs>,
-    watch: &Watch,
-    charge: Charge,
-    idempotency: Option<Idempotency>,
-    by: Origin,
-) -> Result<StartResult, Refusal> {
-    runs.start(StartRequest { idempotency, ..start_request(watch, None, charge, by) })
-}
-
 /// Returns the request for a run of a watch. `due_at` is the moment at which it was due, or `None` on request of the
-/// owner.
-fn start_request(watch: &Watch, due_at: Option<Timestamp>, charge: Charge, origin: Origin) -> StartRequest {
+/// owner. On request it starts also if the watch is paused, and the moment of the next run stays. If the last run has not
+/// ended or was not compared yet, that is returned as [`StartResult::Repeated`].
+pub fn start_request(
+    watch: &Watch,
+    due_at: Option<Timestamp>,
+    charge: Charge,
+    origin: Origin,
+) -> StartRequest {
     let premium = watch.premium && watch.search_type == SearchType::Username;
     StartRequest {
         account: watch.account,

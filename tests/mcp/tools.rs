@@ -1,9 +1,9 @@
 //! Each tool: its answer is as its schema says, states coverage, and agrees with the API.
 
+use boon::{Compiler, Draft};
 use serde_json::{Value, json};
 
 use super::{call, content, stateless};
-use crate::support::json_schema;
 use crate::support::server::{Server, Setup};
 
 /// Checks a value against the output schema of a tool.
@@ -13,8 +13,14 @@ fn fits(server: &Server, tool: &str, value: &Value) {
     let found = tools.as_array().unwrap().iter().find(|known| known["name"] == tool);
     let schema = found.unwrap_or_else(|| panic!("no tool {tool}"))["outputSchema"].clone();
     assert_eq!(schema["type"], "object");
-    if let Some(mistake) = json_schema::mistake(&schema, "", value) {
-        panic!("{tool}: {mistake}\n{value:#}");
+    let mut compiler = Compiler::new();
+    compiler.set_default_draft(Draft::V2020_12);
+    compiler.enable_format_assertions();
+    compiler.add_resource("http://tool.example/schema.json", schema).unwrap();
+    let mut schemas = boon::Schemas::new();
+    let index = compiler.compile("http://tool.example/schema.json", &mut schemas).unwrap();
+    if let Err(error) = schemas.validate(value, index) {
+        panic!("{tool}: {error:#}\n{value:#}");
     }
 }
 

@@ -7,7 +7,6 @@ pub(crate) mod databases;
 pub(crate) mod event_stream;
 pub(crate) mod folder;
 pub(crate) mod held_site;
-pub(crate) mod json_schema;
 pub(crate) mod manual;
 pub(crate) mod modules;
 pub(crate) mod nginx;

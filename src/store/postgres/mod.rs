@@ -41,7 +41,7 @@ pub(super) use session::Session;
 
 use self::error::unavailable;
 use self::tls::{TlsConnector, connector};
-use super::error::{Meaning, OpenError, Result, cause_of};
+use super::error::{OpenError, Result, cause_of};
 use super::limits::{HANDSHAKE, LOST_WAIT, MIGRATION, PING_WAIT, REQUEST_WAIT, Role};
 use super::schema::{self, Migration};
 use super::tx::Tx;
@@ -84,8 +84,7 @@ impl Server {
         schema::missing(&mut Self::connect(target)?.1, opened(target))
     }
 
-    /// Returns the server, and a first connection, for migrations. The error distinguishes a refusal from a server that cannot
-    /// be reached.
+    /// Returns the server, and a first connection, for migrations.
     fn connect(target: &PostgresTarget) -> Result<(Self, Tx), OpenError> {
         let (config, tls, reach) = (target.config.clone(), connector(target)?, Mutex::default());
         let server = Self { config, tls, reach };
@@ -134,13 +133,7 @@ impl Server {
 
 /// Returns the error for an operator of a database that cannot be opened or used.
 fn opened(target: &PostgresTarget) -> impl Fn(StorageError) -> OpenError {
-    move |cause| {
-        let address = target.to_string();
-        match Meaning::of(&cause) {
-            Some(Meaning::Refusal) => OpenError::Refused { address, cause },
-            _ => OpenError::Connect { address, cause },
-        }
-    }
+    |cause| OpenError::Connect { address: target.to_string(), cause }
 }
 
 impl Reach {

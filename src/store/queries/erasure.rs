@@ -53,8 +53,7 @@ fn is_closed(tx: &mut Tx, id: AccountId) -> Result<bool> {
 }
 
 fn count_runs(tx: &mut Tx, id: AccountId) -> Result<u64> {
-    let count = tx.first("SELECT count(*) FROM runs WHERE account = ?1", values![id])?;
-    Ok(count.unwrap_or_default())
+    tx.one("SELECT count(*) FROM runs WHERE account = ?1", values![id])
 }
 
 /// Removes what an account has besides its runs. Returns the number of its keys.
@@ -141,11 +140,11 @@ impl Store {
     pub fn sweep(&self, ended_before: Timestamp, most: BatchSize) -> Result<Option<u64>> {
         let operation = background("sweep").light();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.
-        if self.first(operation, ANY_OLD, values![ended_before])? != Some(true) {
+        if !self.read(operation, |tx| tx.one(ANY_OLD, values![ended_before]))? {
             return Ok(Some(0));
         }
         self.write(operation.erasing(), |tx| {
-            if tx.first(SWEEP_LOCK, values![])? != Some(true) {
+            if !tx.one(SWEEP_LOCK, values![])? {
                 return Ok(None);
             }
             tx.execute(SWEEP_CHANGES, values![ended_before, CHANGES_BATCH])?;

@@ -3,13 +3,14 @@
 use super::*;
 
 row! { Annotation from "" { note, not_this_person } }
+row! { RunNotes from "" { tags = "coalesce(tags, '[]')", note } }
 
-const OF_RUN: &str = "SELECT tags, note FROM runs WHERE id = ?1";
+const OF_RUN: &str = "SELECT {row} FROM runs WHERE id = ?1";
 const OF_RESULTS: &str = "SELECT result, {row} FROM annotations WHERE run = ?1";
 
 /// Changes the notes of a run. `?3` and `?5` tell whether the tags and the note change.
 const NOTE_RUN: &str = "UPDATE runs SET tags = CASE WHEN ?3 THEN CAST(?4 AS text) ELSE tags END, \
-     note = CASE WHEN ?5 THEN CAST(?6 AS text) ELSE note END WHERE id = ?1 AND account = ?2 RETURNING tags, note";
+     note = CASE WHEN ?5 THEN CAST(?6 AS text) ELSE note END WHERE id = ?1 AND account = ?2 RETURNING {row}";
 
 /// Adds or changes the annotation of a result. `?4` says whether the note changes; a mark of NULL stays as it is.
 const ANNOTATE: &str = "INSERT INTO annotations AS a (run, result, note, not_this_person) \
@@ -64,12 +65,5 @@ impl Store {
             tx.note(&event, by)?;
             Ok(Some(annotation))
         })
-    }
-}
-
-impl FromRow for RunNotes {
-    fn from_row(cells: &mut Cells) -> Result<Self> {
-        let (tags, note) = cells.read::<(Option<_>, _)>()?;
-        Ok(Self { tags: tags.unwrap_or_default(), note })
     }
 }

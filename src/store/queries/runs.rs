@@ -12,7 +12,7 @@ row! {
         family = "root_run, parent_run, depth", watch, batch, retry_of, simulated, total_results, revision, progress,
         coverage, credits_charged, created_at, completed_at, stopped_at, error,
         // It is counted where it is wanted.
-        queue_position = "CAST(NULL AS bigint)", notes = "tags, note"
+        queue_position = "CAST(NULL AS bigint)", notes = "coalesce(tags, '[]'), note"
     }
 }
 

@@ -190,8 +190,7 @@ impl Store {
             let (due, now) = row.read()?;
             return Ok(rate.counted(true, due, now));
         }
-        let known = self.first::<(Option<i64>, _)>(operation, DUE, values![&subject.0])?;
-        let (due, now) = known.ok_or_else(|| StorageError::broken("an aggregate returned no row"))?;
+        let (due, now): (Option<i64>, _) = self.read(operation, |tx| tx.one(DUE, values![&subject.0]))?;
         Ok(rate.counted(false, due.unwrap_or(now), now))
     }
 
@@ -205,7 +204,7 @@ impl Store {
     pub fn remove_expired(&self, now: Timestamp) -> Result<()> {
         let operation = background("remove_expired").light();
         // This is checked first without a transaction that writes, because most of the time there is nothing to do.
-        if self.first(operation, ANY_EXPIRED, values![now])? != Some(true) {
+        if !self.read(operation, |tx| tx.one(ANY_EXPIRED, values![now]))? {
             return Ok(());
         }
         self.write(operation, |tx| {

@@ -34,8 +34,9 @@ const START_ROW: &str = "UPDATE batch_rows SET state = 'started', run = ?3 \
 
 /// Counts the waiting runs, and those of an account. `?1` says whether to count those of the simulated web, `?2` is the
 /// account or NULL. An index has all columns that are read.
-const LENGTH: &str = "SELECT count(*), count(CASE WHEN account = ?2 THEN 1 END) FROM runs \
-     WHERE simulated = ?1 AND {waits}";
+const LENGTH: &str = "SELECT {row} FROM runs WHERE simulated = ?1 AND {waits}";
+
+row! { QueueLength from "" { all = "count(*)", of_account = "count(CASE WHEN account = ?2 THEN 1 END)" } }
 
 impl Store {
     /// Records the idempotency key, books the charge and creates the run, in one transaction.
@@ -50,7 +51,7 @@ impl Store {
     /// Counts the runs of the simulated or the real web that wait for their first driver, and those of an account among
     /// them.
     pub fn queue_length(&self, simulated: bool, account: Option<AccountId>) -> Result<(usize, usize)> {
-        Ok(self.first("queue_length", LENGTH, values![simulated, account])?.unwrap_or_default())
+        self.read("queue_length", |tx| tx.one(LENGTH, values![simulated, account]))
     }
 }
 
@@ -123,7 +124,7 @@ fn refuse_member(tx: &mut Tx, run: &NewRun, member: &NewMember) -> Result<Option
         return Ok(Some(Started::Repeated(known)));
     }
     let count = "SELECT count(*) FROM followed_leads WHERE root = ?1";
-    let is_full = tx.first::<u64>(count, values![root])? >= Some(member.max_searches.into());
+    let is_full = tx.one::<u64>(count, values![root])? >= member.max_searches.into();
     let message = format!("leads have started {} searches, which is the most", member.max_searches);
     Ok(is_full.then(|| Started::Refused(Refusal::new(Code::Conflict, message))))
 }

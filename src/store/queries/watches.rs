@@ -104,7 +104,7 @@ impl Store {
                 Some(WatchState::Paused) => Some(PauseReason::User),
             };
             let values = values![id, account, every.secs(), notify_on, webhook, paused, next_at];
-            let watch = tx.first(CHANGE, values)?;
+            let watch = tx.one(CHANGE, values)?;
             let event = AuditEvent::of_object(Action::WatchChanged, account, id).with_parts([
                 ("every", update.every.is_some()),
                 ("notify_on", update.notify_on.is_some()),
@@ -112,7 +112,7 @@ impl Store {
                 ("state", update.state.is_some()),
             ]);
             tx.note(&event, by)?;
-            watch.ok_or_else(no_watch).map(Ok)
+            Ok(Ok(watch))
         })?
     }
 
@@ -229,7 +229,7 @@ fn add(tx: &mut Tx, new: &NewWatch, by: &Origin) -> Result<Result<Watch, Refusal
     if !is_known(tx, new.account, new.webhook)? {
         return Ok(Err(unknown_webhook()));
     }
-    if tx.first::<usize>(COUNT, values![new.account])? >= Some(MOST_WATCHES) {
+    if tx.one::<usize>(COUNT, values![new.account])? >= MOST_WATCHES {
         let message =
             format!("an account has at most {MOST_WATCHES} watches: delete one that is no longer used");
         return Ok(Err(Refusal::new(Code::Conflict, message)));
@@ -239,12 +239,12 @@ fn add(tx: &mut Tx, new: &NewWatch, by: &Origin) -> Result<Result<Watch, Refusal
     let mut values = values![id, account, search_type, query, premium, encode(&options)?, encode(&choice)?];
     let notify_on = encode(&notify_on)?;
     values.extend(values![simulated, every.secs(), notify_on, webhook, idempotency.is_none()]);
-    let watch = tx.first(INSERT, values)?;
+    let watch = tx.one(INSERT, values)?;
     let event = AuditEvent::of_object(Action::WatchCreated, new.account, new.id)
         .with("type", search_type.as_str())
         .with("every", new.every.to_string());
     tx.note(&event, by)?;
-    watch.ok_or_else(no_watch).map(Ok)
+    Ok(Ok(watch))
 }
 
 /// Returns whether the account has the webhook, if one is given.
@@ -260,10 +260,6 @@ fn is_next(watch: &Watch, due_at: Timestamp) -> bool {
 
 fn unknown_webhook() -> Refusal {
     Refusal::invalid_request("webhook_id", "unknown webhook", "the id of a webhook of this account")
-}
-
-fn no_watch() -> StorageError {
-    StorageError::broken("a statement has returned no watch")
 }
 
 /// Locks the watch of a run that is being started. Returns the moment at which its next run will be due, or why the run

@@ -91,7 +91,7 @@ impl Store {
             if !lock(tx, webhook.account)? {
                 return Ok(Err(Refusal::unknown_key()));
             }
-            if tx.first::<usize>(COUNT, values![webhook.account])? >= Some(MOST_WEBHOOKS) {
+            if tx.one::<usize>(COUNT, values![webhook.account])? >= MOST_WEBHOOKS {
                 let message = format!(
                     "an account has at most {MOST_WEBHOOKS} webhooks: delete one that is no longer used"
                 );
@@ -165,7 +165,7 @@ impl Store {
                 return Ok(None);
             }
             let delivery = add_delivery(tx, id, event)?;
-            tx.first(DELIVERY, values![delivery])
+            tx.one(DELIVERY, values![delivery]).map(Some)
         })
     }
 

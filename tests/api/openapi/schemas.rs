@@ -2,13 +2,20 @@
 //!
 //! The document leaves objects open, since members may be added. Here each object is closed.
 
+use std::cell::RefCell;
+
+use boon::{Compiler, Format, SchemaIndex};
 use serde_json::{Map, Value};
 
 use super::{DOCUMENT, resolve};
-use crate::support::json_schema;
 
-/// The document with closed schemas.
-pub(super) struct Schemas(Value);
+const URL: &str = "http://document.example/closed.json";
+
+/// The schemas of the document, compiled on first use.
+pub(super) struct Schemas {
+    compiler: RefCell<Compiler>,
+    compiled: RefCell<boon::Schemas>,
+}
 
 impl Schemas {
     pub(super) fn new() -> Self {
@@ -47,7 +54,9 @@ impl Schemas {
 
     /// Returns the mistake in a value, if there is one.
     pub(super) fn mistake(&self, pointer: &str, value: &Value) -> Option<String> {
-        json_schema::mistake(&self.0, pointer, value)
+        let index = self.index(pointer);
+        let compiled = self.compiled.borrow();
+        compiled.validate(value, index).err().map(|error| format!("{error:#}"))
     }
 
     #[track_caller]
