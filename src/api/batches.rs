@@ -205,10 +205,8 @@ pub fn get_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let batch = api.find_batch(call.caller()?, call.id("batch")?)?;
     let mut rows = api.store.batch_rows(batch.id, after, limit + 1)?;
     let next_after = cut(&mut rows, limit).map(|row| row.position);
-    let page =
-        BatchWithSearches { batch, next_after, searches: rows.iter().map(BatchSearchState::from).collect() };
-    let links = api.links(call.request, next_after.map(|after| ("after", after.to_string())));
-    Ok(Reply::Now(json_response(200, &page).with_header("Link", links)))
+    let searches = rows.iter().map(BatchSearchState::from).collect();
+    Ok(ok_json(&BatchWithSearches { batch, next_after, searches }))
 }
 
 /// Stops a batch.

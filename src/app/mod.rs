@@ -35,6 +35,6 @@ mod webhooks;
 pub use engine::check_keys;
 pub use error::Failure;
 pub use mcp::serve_lines;
-pub use proof::{ProofRequest, learn_entries, prove_modules};
+pub use proof::{learn_entries, prove_modules};
 pub use search::{SearchEvent, SearchRequest, search};
 pub use serve::serve;

@@ -99,8 +99,7 @@ pub fn write_account(
         each_item(PAGE, batches, |batch| {
             let rows = store.batch_rows(batch.id, 0, MAX_SEARCHES)?;
             let searches: Vec<Value> = rows.iter().map(search_of).collect();
-            let more = json!({ "status": batch.status(), "searches": searches });
-            list.item(&With { item: batch, more })
+            list.item(&With { item: batch, more: json!({ "searches": searches }) })
         })
     })?;
     list(out, "audit", |list| {

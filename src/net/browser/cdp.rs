@@ -17,6 +17,8 @@ use tungstenite::{HandshakeError, Message, WebSocket};
 use url::Url;
 
 use super::process::Browser;
+use crate::modules::probe::ProbeError;
+use crate::modules::reason::Reason;
 use crate::net::dial::{self, Timed};
 use crate::net::failure::is_timeout;
 

@@ -34,9 +34,8 @@ const START_ROW: &str = "UPDATE batch_rows SET state = 'started', run = ?3 \
 
 /// Counts the waiting runs, and those of an account. `?1` says whether to count those of the simulated web, `?2` is the
 /// account or NULL. An index has all columns that are read.
-const LENGTH: &str = "SELECT {row} FROM runs WHERE simulated = ?1 AND {waits}";
-
-row! { QueueLength from "" { all = "count(*)", of_account = "count(CASE WHEN account = ?2 THEN 1 END)" } }
+const LENGTH: &str = "SELECT count(*), count(CASE WHEN account = ?2 THEN 1 END) FROM runs \
+     WHERE simulated = ?1 AND {waits}";
 
 impl Store {
     /// Records the idempotency key, books the charge and creates the run, in one transaction.
