@@ -205,11 +205,7 @@ pub struct DeleteParameters {
 pub fn delete_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id, by) = (call.caller()?.account.id, call.id("run")?, call.origin()?);
     let DeleteParameters { family } = request::query(call.request)?;
-    let was_there = match family {
-        true => api.runs.delete_family(id, account, &by)?,
-        false => api.runs.delete(id, account, &by)?,
-    };
-    no_content(was_there, "run")
+    no_content(api.runs.delete(id, account, family, &by)?, "run")
 }
 
 /// Stops a search.

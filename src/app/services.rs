@@ -24,7 +24,7 @@ use crate::model::sign_in::SessionLimits;
 use crate::modules::catalog::Catalog;
 use crate::modules::probe::{Browsers, NoBrowser};
 use crate::net::{HttpProber, RealBrowsers};
-use crate::runs::service::{ChargeOf, Limits, Runs, RunsConfig};
+use crate::runs::service::{ChargeOf, Runs, RunsConfig};
 use crate::runs::suppression::Suppressed;
 use crate::sandbox::Sandbox;
 use crate::service;
@@ -200,15 +200,13 @@ fn runs_config(config: &ServeConfig) -> RunsConfig {
         share_answers: engine.time(Time::SHARE_ANSWERS),
         max_runs: config.server.max_runs,
         max_waiting: MAX_WAITING_RUNS,
-        limits: Limits {
-            check_timeout: engine.check_timeout,
-            run_timeout: engine.run_timeout,
-            // The last quarter is left for noticing: instances look for interrupted runs periodically.
-            lease: engine.time(Time::LEASE) * 3 / 4,
-            store_patience: STORE_OUTAGE_LIMIT,
-            host_retry: engine.time(Time::HOST_RETRY),
-            quarantine_retry: engine.time(Time::QUARANTINE_RETRY),
-        },
+        check_timeout: engine.check_timeout,
+        run_timeout: engine.run_timeout,
+        // The last quarter is left for noticing: instances look for interrupted runs periodically.
+        lease: engine.time(Time::LEASE) * 3 / 4,
+        store_patience: STORE_OUTAGE_LIMIT,
+        host_retry: engine.time(Time::HOST_RETRY),
+        quarantine_retry: engine.time(Time::QUARANTINE_RETRY),
         discovery: engine.discovery,
         simulated: sandbox_options(engine.sandbox).is_some(),
     }

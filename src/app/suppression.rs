@@ -42,7 +42,7 @@ impl Watch {
         if self.read.as_ref() == Some(&read) {
             return None;
         }
-        let parse = |text: &String| Suppressed::parse(text, self.key.clone()).map_err(|bad| bad.to_string());
+        let parse = |text: &String| Suppressed::parse(text, self.key.clone());
         let list = read.as_ref().map_err(Clone::clone).and_then(parse);
         if let Ok(list) = &list {
             info!("{} identifiers are never searched", list.count());

@@ -144,7 +144,7 @@ pub fn write_batch(
         |last: Option<&BatchRow>| store.batch_rows(batch.id, last.map_or(0, |last| last.position), PAGE);
     each_item(PAGE, rows, |row| {
         let found = match row.run() {
-            Some(run) => runs.find(run.id, batch.account)?,
+            Some(run) => store.run(run.id, batch.account)?,
             None => None,
         };
         let record = found.map(|found| runs.record(found)).transpose()?;

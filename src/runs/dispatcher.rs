@@ -200,9 +200,8 @@ impl Runs {
         expired: bool,
         only: Option<RunId>,
     ) -> Result<Option<Resumable>, StorageError> {
-        let RunsConfig { simulated, limits, .. } = self.config;
-        let (owner, holds) = (self.instance, limits.lease);
-        self.store.take_over(&Claim { owner, simulated, except, expired, only, holds })
+        let RunsConfig { simulated, lease: holds, .. } = self.config;
+        self.store.take_over(&Claim { owner: self.instance, simulated, except, expired, only, holds })
     }
 
     fn note_store_away(&self, error: &StorageError) {
@@ -303,7 +302,7 @@ impl Runs {
         if self.take_wake_up() {
             *dispatch = Instant::now();
         }
-        if is_due(dispatch, DISPATCH_EVERY.min(self.config.limits.lease / 10)) {
+        if is_due(dispatch, DISPATCH_EVERY.min(self.config.lease / 10)) {
             advance_idle(self);
             self.dispatch();
             self.feed_batches();

@@ -209,7 +209,7 @@ impl<'a> Driver<'a> {
             runs,
             run,
             query,
-            limit: TimeLimit::of(run, runs.config.limits.run_timeout),
+            limit: TimeLimit::of(run, runs.config.run_timeout),
             sender,
             receiver,
             group: runs.scheduler.join(
@@ -347,7 +347,7 @@ impl<'a> Driver<'a> {
         // A save that only renews the lease changes nothing that readers see.
         self.unsaved.revision += u64::from(!self.unsaved.is_empty());
         let (run, runs) = (self.run, self.runs);
-        match runs.store.save(run.id(), run.lease(), &self.unsaved, runs.config.limits.lease) {
+        match runs.store.save(run.id(), run.lease(), &self.unsaved, runs.config.lease) {
             Ok(Write::LeaseLost) => return run.lose(),
             // Another instance got the request, and its notification may have been lost.
             Ok(Write::Stopped(at)) => run.end_early(at),
@@ -364,8 +364,7 @@ impl<'a> Driver<'a> {
 
     /// Returns whether what must be stored before the end can no longer be stored. The run then ends as failed.
     fn store_refuses(&self) -> bool {
-        let patience =
-            if self.open.is_empty() { self.runs.config.limits.store_patience } else { Duration::MAX };
+        let patience = if self.open.is_empty() { self.runs.config.store_patience } else { Duration::MAX };
         !self.is_saved() && !self.is_finished() && self.retry.is_hopeless(patience)
     }
 

@@ -73,7 +73,7 @@ pub(super) fn store(runs: &Runs, run: &LiveRun, mut last: Delta, failure: Option
             Ok(()) => return,
             Err(error) => retry.again(run, &error),
         }
-        if retry.is_hopeless(runs.config.limits.store_patience) && !run.has_ended() {
+        if retry.is_hopeless(runs.config.store_patience) && !run.has_ended() {
             ending = self::ending(runs, Some(NOT_STORED));
             run.end(last.clone(), ending.clone(), false);
         }

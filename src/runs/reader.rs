@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::follow::{Follower, Next};
 use super::record::{RunRecord, RunState, read_run, results_after};
 use super::service::Runs;
-use crate::base::ids::{AccountId, RunId};
+use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
 use crate::model::drive::Position;
 use crate::model::family::FollowState;
@@ -15,14 +15,6 @@ use crate::model::run::{ResultRecord, RunSummary};
 use crate::modules::query::Query;
 
 impl Runs {
-    /// Returns a run of that account, or `None` if the run is unknown, deleted or of another account.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn find(&self, id: RunId, account: AccountId) -> Result<Option<RunSummary>, StorageError> {
-        self.store.run(id, account)
-    }
-
     /// Returns the complete run with its results and reports.
     ///
     /// # Errors
@@ -102,7 +94,7 @@ impl Runs {
         let (id, account) = (run.id, run.account);
         let mut follower = Follower::new(Arc::clone(self), run, Position::END, 0);
         while let Next::Frames(_) = follower.next(until)? {}
-        self.find(id, account)
+        self.store.run(id, account)
     }
 
     /// Returns a follower of a run that leaves out results up to `after`.

@@ -84,9 +84,10 @@ pub struct Findings<'a> {
     pub modules: &'a [ModuleReport],
 }
 
+#[cfg(test)]
 impl<'a> Findings<'a> {
-    /// Returns what a completed root without modules has found, for tests.
-    pub fn new(run_id: RunId, query: Query, results: &'a [ResultRecord]) -> Self {
+    /// Returns what a completed root without modules has found.
+    pub(crate) fn new(run_id: RunId, query: Query, results: &'a [ResultRecord]) -> Self {
         let (depth, status, simulated) = (0, Status::Completed, false);
         let created_at = Timestamp::UNIX_EPOCH;
         Self { run_id, query, depth, status, simulated, created_at, results, modules: &[] }

@@ -142,27 +142,24 @@ impl Subscriber for Runs {
 }
 
 impl Runs {
-    /// Deletes a run and all runs that its leads and theirs have started. Returns `false` like [`Self::delete`].
+    /// Deletes a run, and with its family all runs that its leads and theirs have started. Stops them first if they are
+    /// running. Returns `false` if the run is unknown, already deleted or of another account.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn delete_family(&self, root: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
-        let deleted = self.store.delete_family(root, account, by)?;
+    pub fn delete(
+        &self,
+        id: RunId,
+        account: AccountId,
+        with_family: bool,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
+        let deleted = match with_family {
+            true => self.store.delete_family(id, account, by)?,
+            false => self.store.delete(id, account, by)?.then_some(id).into_iter().collect(),
+        };
         deleted.iter().for_each(|run| self.note_deleted(*run));
         Ok(!deleted.is_empty())
-    }
-
-    /// Deletes a run. Stops it first if it is running. Returns `false` if the run is unknown, already deleted or of
-    /// another account.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn delete(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool, StorageError> {
-        let known = self.store.delete(id, account, by)?;
-        if known {
-            self.note_deleted(id);
-        }
-        Ok(known)
     }
 }
 

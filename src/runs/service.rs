@@ -31,25 +31,6 @@ use crate::modules::probe::{Browsers, ProbeError};
 use crate::modules::query::SearchType;
 use crate::store::Store;
 
-/// The deadlines of checks, runs and leases.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// The deadline of one check with all its probes and retries. Its control check has at least
-    /// [`CONTROL_TIME`](crate::modules::terms::CONTROL_TIME), within the deadline of the run. The time of a check in a
-    /// browser begins when a worker takes it.
-    pub check_timeout: Duration,
-    /// The deadline of a run. Modules that have not been queried by then end as `timeout`.
-    pub run_timeout: Duration,
-    /// The time for which a lease is valid without a renewal.
-    pub lease: Duration,
-    /// The time for which a run with no checks left waits for an unavailable store before it fails.
-    pub store_patience: Duration,
-    /// The time after which a host that gives no answer is tried again for the first time.
-    pub host_retry: Duration,
-    /// The time after which a module in quarantine is tried again for the first time.
-    pub quarantine_retry: Duration,
-}
-
 /// The settings of all runs of a process.
 #[derive(Debug, Clone, Copy)]
 pub struct RunsConfig {
@@ -65,8 +46,20 @@ pub struct RunsConfig {
     /// The maximum number of runs of all instances that may wait for a driver. Above it a search is refused, unless
     /// its account has no waiting run.
     pub max_waiting: usize,
-    /// The deadlines of checks, runs and leases.
-    pub limits: Limits,
+    /// The deadline of one check with all its probes and retries. Its control check has at least
+    /// [`CONTROL_TIME`](crate::modules::terms::CONTROL_TIME), within the deadline of the run. The time of a check in a
+    /// browser begins when a worker takes it.
+    pub check_timeout: Duration,
+    /// The deadline of a run. Modules that have not been queried by then end as `timeout`.
+    pub run_timeout: Duration,
+    /// The time for which a lease is valid without a renewal.
+    pub lease: Duration,
+    /// The time for which a run with no checks left waits for an unavailable store before it fails.
+    pub store_patience: Duration,
+    /// The time after which a host that gives no answer is tried again for the first time.
+    pub host_retry: Duration,
+    /// The time after which a module in quarantine is tried again for the first time.
+    pub quarantine_retry: Duration,
     /// Whether sign-in-page checks are used.
     pub discovery: bool,
     /// Whether the checker queries the simulated web. A process never resumes runs of the other web.
@@ -189,7 +182,7 @@ impl Runs {
         config: RunsConfig,
         charge_of: ChargeOf,
     ) -> Arc<Self> {
-        let Limits { check_timeout, host_retry, quarantine_retry, .. } = config.limits;
+        let RunsConfig { check_timeout, host_retry, quarantine_retry, .. } = config;
         let shared = Some((Arc::clone(&store), config.simulated));
         let health =
             HealthTable::new(Arc::clone(&clock), check_timeout, host_retry, quarantine_retry, shared);

@@ -118,7 +118,7 @@ impl Runs {
             modules,
             created_at: self.clock.now(),
             owner,
-            holds: self.config.limits.lease,
+            holds: self.config.lease,
             is_unconfirmed: request.idempotency.is_none()
                 && matches!(request.cause, Cause::Request | Cause::Retry(_)),
             idempotency: request.idempotency,

@@ -66,16 +66,6 @@ fn folded(normal: &str) -> String {
     cased.flat_map(char::to_lowercase).nfkc().collect()
 }
 
-/// The error for an invalid line. It contains no text of the line, which may include an identifier.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {why}")]
-pub struct BadLine {
-    /// The number of the line, counted from 1.
-    pub line: usize,
-    /// The cause, and the allowed form.
-    pub why: String,
-}
-
 /// A list of identifiers that are never searched.
 #[derive(Debug, Default)]
 pub struct Suppressed {
@@ -86,14 +76,14 @@ impl Suppressed {
     /// Parses a list. Blank lines and those that begin with `#` are ignored.
     ///
     /// # Errors
-    /// Returns the first invalid line.
-    pub fn parse(text: &str, key: SuppressKey) -> Result<Self, BadLine> {
+    /// Returns the number of the first invalid line and why it is invalid, without its text, which may include an identifier.
+    pub fn parse(text: &str, key: SuppressKey) -> Result<Self, String> {
         let id = key.id();
         let mut hashes = HashSet::new();
         for (number, line) in (1..).zip(text.strip_prefix('\u{feff}').unwrap_or(text).lines()) {
             let line = line.trim();
             if !line.is_empty() && !line.starts_with('#') {
-                hashes.insert(read_line(line, &id).map_err(|why| BadLine { line: number, why })?);
+                hashes.insert(read_line(line, &id).map_err(|why| format!("line {number}: {why}"))?);
             }
         }
         Ok(Self { list: Some((key, hashes)) })

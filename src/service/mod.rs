@@ -255,7 +255,7 @@ impl Services {
     /// # Errors
     /// Returns the same refusal for an unknown, foreign and deleted one.
     pub fn find_run(&self, caller: &Caller, id: RunId) -> Result<RunSummary, Refusal> {
-        self.runs.find(id, caller.account.id)?.ok_or_else(|| Refusal::no_such("run"))
+        self.store.run(id, caller.account.id)?.ok_or_else(|| Refusal::no_such("run"))
     }
 
     /// Returns a batch of the caller.

@@ -153,7 +153,7 @@ impl WatchKeeper {
 
     fn compare(&self, ended: &EndedRun) -> Result<Comparison, StorageError> {
         let nothing = Ok(Comparison::default());
-        let Some(found) = self.runs.find(ended.run, ended.watch.account)? else { return nothing };
+        let Some(found) = self.store.run(ended.run, ended.watch.account)? else { return nothing };
         let record = self.runs.record(found)?;
         let Some(run) = record.findings() else { return nothing };
         let catalog = self.runs.catalog();

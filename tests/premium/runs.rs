@@ -18,7 +18,7 @@ use sightline::modules::outcome::Outcome;
 use sightline::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response};
 use sightline::modules::reason::Reason;
 use sightline::runs::live::LiveRun;
-use sightline::runs::service::{Limits, RunsConfig, StartRequest, StartResult};
+use sightline::runs::service::{RunsConfig, StartRequest, StartResult};
 
 use crate::runs;
 use crate::support::databases::databases;
@@ -148,9 +148,8 @@ fn bench(stage: &Arc<Stage>, plains: usize, browsers: usize) -> Bench {
 
 fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browsers: usize) -> Bench {
     let catalog: Vec<Value> = (0..plains).map(plain).chain((0..browsers).map(drawn)).collect();
-    let limits =
-        Limits { check_timeout: CHECK_TIMEOUT, run_timeout: 2 * CHECK_TIMEOUT, ..runs::config().limits };
-    let config = RunsConfig { check_workers: 8, limits, ..runs::config() };
+    let (check_timeout, run_timeout) = (CHECK_TIMEOUT, 2 * CHECK_TIMEOUT);
+    let config = RunsConfig { check_workers: 8, check_timeout, run_timeout, ..runs::config() };
     runs::bench_on(url, folder, &catalog, config, Arc::clone(stage), Arc::clone(stage) as _)
 }
 
@@ -227,7 +226,7 @@ fn the_deadline_begins_when_a_browser_is_free() {
     let deleted = drawn_only(&bench, "deleted", 3);
     let second = drawn_only(&bench, "second", 2);
     eventually("all runs are driven", || bench.runs.load().0 == 3);
-    assert!(bench.runs.delete(deleted.id(), bench.account, &Origin::CLI).unwrap());
+    assert!(bench.runs.delete(deleted.id(), bench.account, false, &Origin::CLI).unwrap());
     eventually("the deleted run's driver ends", || bench.runs.load().0 == 2);
     let released = Instant::now();
     bench.web.draw(1000);
@@ -277,10 +276,10 @@ fn a_premium_run_resumed_without_browsers_skips_browser_modules() {
     let other = bench.another_process(&bench.web);
     eventually("the run ends elsewhere", || {
         other.run_due_tasks();
-        let found = other.find(run.id(), bench.account).unwrap().unwrap();
+        let found = bench.store.run(run.id(), bench.account).unwrap().unwrap();
         found.status.is_terminal()
     });
-    let found = other.find(run.id(), bench.account).unwrap().unwrap();
+    let found = bench.store.run(run.id(), bench.account).unwrap().unwrap();
     let reports = bench.store.modules(run.id()).unwrap();
     let drawn = reports.iter().filter(|report| report.module.starts_with("drawn"));
     let ends: Vec<_> = drawn.map(|it| (it.status.to_string(), it.reason.map(Reason::as_str))).collect();

@@ -17,9 +17,16 @@ use crate::support::modules::builtin;
 const PAIRS: u64 = 3_000;
 
 fn run(made: &Made) -> Findings<'_> {
-    let query = Query::parse(SearchType::Username, "somebody").unwrap();
-    let run = Findings::new(made.run_id, query, &made.results);
-    Findings { status: made.status, modules: &made.modules, ..run }
+    Findings {
+        run_id: made.run_id,
+        query: Query::parse(SearchType::Username, "somebody").unwrap(),
+        depth: 0,
+        status: made.status,
+        simulated: false,
+        created_at: jiff::Timestamp::UNIX_EPOCH,
+        results: &made.results,
+        modules: &made.modules,
+    }
 }
 
 fn diff(catalog: &Catalog, before: &Made, after: &Made) -> Diff {

@@ -17,8 +17,7 @@ fn an_instance_with_an_expired_lease_continues_its_own_run() {
     let mut catalog = modules("ok", 3);
     catalog.extend(modules("gate", 1));
     // The lease expires as soon as it is taken, so that the run looks abandoned to its own process too.
-    let limits = Limits { lease: Duration::ZERO, ..config().limits };
-    let bench = bench(&catalog, RunsConfig { limits, ..config() });
+    let bench = bench(&catalog, RunsConfig { lease: Duration::ZERO, ..config() });
     let run = bench.start("alice");
     eventually("three are found", || run.summary().total_results == 3);
     bench.runs.run_due_tasks();
@@ -30,8 +29,7 @@ fn an_instance_with_an_expired_lease_continues_its_own_run() {
 
 #[test]
 fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
-    let limits = Limits { store_patience: Duration::ZERO, ..config().limits };
-    let bench = bench(&modules("gate", 5), RunsConfig { limits, ..config() });
+    let bench = bench(&modules("gate", 5), RunsConfig { store_patience: Duration::ZERO, ..config() });
     let switch = Switch::of(&bench.store);
     let order = bench.order("alice");
     let cycle = order.charge.cycle;
@@ -85,8 +83,8 @@ fn an_abandoned_run_does_not_block_the_maintenance_thread_while_the_store_is_una
     // The next process has a list that suppresses the name, and a store in which runs can be taken over but not ended.
     let switch = Switch::of(&first.store);
     *switch.refused.lock() = Some("finish");
-    let limits = Limits { lease: Duration::ZERO, ..config().limits };
-    let second = first.another_process_with(RunsConfig { limits, ..config() }, charge_of());
+    let no_lease = RunsConfig { lease: Duration::ZERO, ..config() };
+    let second = first.another_process_with(no_lease, charge_of());
     second.suppress(suppressed("alice"));
     // The call returns each time without waiting for the store.
     for tries in 1..=2 {

@@ -67,7 +67,7 @@ impl Bench {
     }
 
     fn family(&self, run: RunId) -> Family {
-        let found = self.runs.find(run, self.account).unwrap().unwrap();
+        let found = self.store.run(run, self.account).unwrap().unwrap();
         self.runs.family(self.runs.record(found).unwrap()).unwrap()
     }
 
@@ -245,7 +245,7 @@ fn a_deleted_root_starts_no_further_run_and_a_deleted_run_is_not_started_again()
     bench.has_profile("b", "friend", json!({"website": "https://c.example.com/further"}));
     let root = bench.follow("alice", ORDER);
     let child = bench.family(root).runs().nth(1).unwrap().id;
-    assert!(bench.runs.delete(child, bench.account, &Origin::CLI).unwrap());
+    assert!(bench.runs.delete(child, bench.account, false, &Origin::CLI).unwrap());
     let lead =
         bench.leads(root).into_iter().find(|lead| lead.value == "friend" && lead.platform.is_none()).unwrap();
     let deleted = (LeadStatus::NotFollowed, Some(LeadReason::Deleted), None);
@@ -259,10 +259,10 @@ fn a_deleted_root_starts_no_further_run_and_a_deleted_run_is_not_started_again()
     assert_eq!((bench.state(root).searches_started, bench.used()), (1, 3));
 
     let root = bench.follow("alice", ORDER);
-    assert!(bench.runs.delete_family(root, bench.account, &Origin::CLI).unwrap());
+    assert!(bench.runs.delete(root, bench.account, true, &Origin::CLI).unwrap());
     let filter = ListFilter { root: Some(root), ..ListFilter::default() };
     assert_eq!(bench.store.list(bench.account, &filter, 10).unwrap(), []);
-    assert!(!bench.runs.delete_family(root, bench.account, &Origin::CLI).unwrap());
+    assert!(!bench.runs.delete(root, bench.account, true, &Origin::CLI).unwrap());
 }
 
 #[test]

@@ -103,8 +103,8 @@ fn an_interrupted_run_ends_like_an_uninterrupted_one() {
 
 #[test]
 fn a_check_cut_short_by_the_run_deadline_does_not_count_against_its_site() {
-    let limits = Limits { run_timeout: Duration::from_secs(2), ..config().limits };
-    let bench = bench(&[modules("ok", 1), modules("hang", 1)].concat(), RunsConfig { limits, ..config() });
+    let short = RunsConfig { run_timeout: Duration::from_secs(2), ..config() };
+    let bench = bench(&[modules("ok", 1), modules("hang", 1)].concat(), short);
     let run = bench.start("alice");
     bench.finish(&run);
     assert_eq!(outcome_of(&run, "hang-000"), ("timeout".into(), Some("run_deadline")));

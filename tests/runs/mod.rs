@@ -30,7 +30,7 @@ use sightline::runs::follow::Next;
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::record::results_after;
-use sightline::runs::service::{ChargeOf, Limits, Runs, RunsConfig, StartRequest, StartResult};
+use sightline::runs::service::{ChargeOf, Runs, RunsConfig, StartRequest, StartResult};
 use sightline::store::{self, Store};
 
 mod diff;
@@ -78,14 +78,12 @@ pub(crate) fn config() -> RunsConfig {
         share_answers: Duration::ZERO,
         max_runs: 64,
         max_waiting: 1000,
-        limits: Limits {
-            check_timeout: Duration::from_secs(10),
-            run_timeout: Duration::from_secs(60),
-            lease: Duration::from_secs(30),
-            store_patience: Duration::from_secs(30),
-            host_retry: Duration::from_secs(60),
-            quarantine_retry: Duration::from_secs(600),
-        },
+        check_timeout: Duration::from_secs(10),
+        run_timeout: Duration::from_secs(60),
+        lease: Duration::from_secs(30),
+        store_patience: Duration::from_secs(30),
+        host_retry: Duration::from_secs(60),
+        quarantine_retry: Duration::from_secs(600),
         discovery: false,
         simulated: false,
     }
@@ -242,12 +240,12 @@ impl<Web: Prober + 'static> Bench<Web> {
     /// Returns a run that is not live here.
     fn stored(&self, run: RunId) -> RunSummary {
         assert!(self.runs.live(run).is_none());
-        self.runs.find(run, self.account).unwrap().unwrap()
+        self.store.run(run, self.account).unwrap().unwrap()
     }
 
     /// Waits for the end of a run, whichever process drives it.
     fn wait_for(&self, run: RunId) -> RunSummary {
-        let found = self.runs.find(run, self.account).unwrap().unwrap();
+        let found = self.store.run(run, self.account).unwrap().unwrap();
         self.runs.wait_for_end(found, Instant::now() + PATIENCE).unwrap().unwrap()
     }
 
@@ -304,13 +302,9 @@ fn checks_and_runs_end_at_their_deadlines() {
     let mut popular = module("ok-000", "ok.example.com");
     popular["rank"] = 1.into();
     catalog.push(popular);
-    let limits = Limits {
-        check_timeout: Duration::from_secs(2),
-        run_timeout: Duration::from_secs(8),
-        ..config().limits
-    };
+    let (check_timeout, run_timeout) = (Duration::from_secs(2), Duration::from_secs(8));
     // With four checks at a time the last ones do not start before the deadline of the run.
-    let bench = bench(&catalog, RunsConfig { check_workers: 4, limits, ..config() });
+    let bench = bench(&catalog, RunsConfig { check_workers: 4, check_timeout, run_timeout, ..config() });
     let run = bench.start("alice");
     let summary = bench.finish(&run);
     assert_eq!(summary.progress.modules_completed, 31);

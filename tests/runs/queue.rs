@@ -65,7 +65,7 @@ fn a_waiting_run_can_be_deleted_and_fails_if_it_is_suppressed_meanwhile() {
     let bench = busy_bench(4);
     let (deleted, suppressed, last) =
         (bench.queue(bench.account, 1), bench.queue(bench.account, 2), bench.queue(bench.account, 3));
-    assert!(bench.runs.delete(deleted.id, bench.account, &Origin::CLI).unwrap());
+    assert!(bench.runs.delete(deleted.id, bench.account, false, &Origin::CLI).unwrap());
     let positions = [suppressed.id, last.id].map(|run| bench.stored(run).queue_position);
     assert_eq!(positions, [Some(1), Some(2)]);
     bench.runs.suppress(failures::suppressed("alice"));
@@ -88,8 +88,8 @@ fn the_deadline_and_the_time_budget_of_a_run_count_from_its_first_start_over_all
 }
 
 fn its_time_counts_from_its_first_start(run_timeout: Duration, options: RunOptions, reason: &str) {
-    let limits = Limits { run_timeout, lease: Duration::ZERO, ..config().limits };
-    let first = bench(&[modules("gate", 3), modules("ok", 1)].concat(), RunsConfig { limits, ..config() });
+    let short = RunsConfig { run_timeout, lease: Duration::ZERO, ..config() };
+    let first = bench(&[modules("gate", 3), modules("ok", 1)].concat(), short);
     let order = first.order_where("alice", |search| search.options = options);
     let run = first.start_order(order);
     eventually("one is found", || run.summary().total_results == 1);
@@ -103,7 +103,7 @@ fn its_time_counts_from_its_first_start(run_timeout: Duration, options: RunOptio
         if summary.status.is_terminal() {
             break summary;
         }
-        process = first.another_process_with(RunsConfig { limits, ..config() }, charge_of());
+        process = first.another_process_with(short, charge_of());
         process.run_due_tasks();
         if let Some(resumed) = process.live(run.id()) {
             has_ended(&resumed, Instant::now() + Duration::from_millis(500));

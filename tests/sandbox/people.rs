@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use serde_json::{Value, json};
 use sightline::base::ids::RunId;
-use sightline::model::run::ResultRecord;
+use sightline::model::run::{ResultRecord, Status};
 use sightline::modules::query::{Query, SearchType};
 use sightline::runs::people::people;
 use sightline::runs::record::Findings;
@@ -49,7 +49,16 @@ impl Run {
     }
 
     fn findings(&self) -> Findings<'_> {
-        Findings::new(self.id, self.query.clone(), &self.results)
+        Findings {
+            run_id: self.id,
+            query: self.query.clone(),
+            depth: 0,
+            status: Status::Completed,
+            simulated: false,
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+            results: &self.results,
+            modules: &[],
+        }
     }
 }
 

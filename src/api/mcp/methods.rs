@@ -128,7 +128,8 @@ impl Exchange {
         };
         let id: RunId = uri.strip_prefix(RUNS).and_then(|id| id.parse().ok()).ok_or_else(unknown)?;
         let runs = &self.api.runs;
-        let found = runs.find(id, self.caller.account.id).map_err(Refusal::from)?.ok_or_else(unknown)?;
+        let found =
+            self.api.store.run(id, self.caller.account.id).map_err(Refusal::from)?.ok_or_else(unknown)?;
         let record = runs.record(found).map_err(Refusal::from)?;
         let answer = answers::run(&self.api, record, RESULTS)?.document();
         Ok(json!({"contents": [{"uri": uri, "mimeType": "application/json", "text": answer.to_string()}]}))

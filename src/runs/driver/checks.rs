@@ -198,7 +198,7 @@ impl Check {
         if since >= limit.at {
             return (bare(Outcome::Timeout, limit.reason), false);
         }
-        let own_deadline = since + runs.config.limits.check_timeout;
+        let own_deadline = since + runs.config.check_timeout;
         let deadline = limit.at.min(own_deadline);
         // A trial has a separate time, which grows until a host that became slow is found again.
         let is_patient = run.opening().options.patient || permit.first_trial().is_some();
@@ -246,7 +246,7 @@ impl Check {
                 && !run.wants_no_checks()
                 && runs.checker.needs_control(&module, &query, began)
             {
-                let deadline = ceiling.min(Instant::now() + runs.config.limits.check_timeout);
+                let deadline = ceiling.min(Instant::now() + runs.config.check_timeout);
                 let hosts = &*permit;
                 let terms =
                     Terms { since: began, answer_by: deadline, deadline, ceiling, hosts, trial: None };

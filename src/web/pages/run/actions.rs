@@ -72,11 +72,7 @@ pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Answer {
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
 pub(in crate::web) fn delete(web: &Arc<Web>, visit: Visit) -> Answer {
     let ((account, by), id) = (visit.actor()?, visit.id("run_id")?);
-    let is_deleted = match visit.form.has("family", "yes") {
-        true => web.runs.delete_family(id, account, &by)?,
-        false => web.runs.delete(id, account, &by)?,
-    };
-    if !is_deleted {
+    if !web.runs.delete(id, account, visit.form.has("family", "yes"), &by)? {
         return Err(WebError::no_such_page());
     }
     web.redirect_with_notice("/app/searches", Notice::SearchDeleted)

@@ -174,7 +174,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
         true => (Who::default(), Vec::new()),
         false => (Who::of(&family, catalog.profiles()), leads::leads(runs, &family)),
     };
-    let retried = run.retry_of.map(|id| runs.find(id, run.account)).transpose()?;
+    let retried = run.retry_of.map(|id| web.store.run(id, run.account)).transpose()?;
     render(&Page {
         earlier: earlier.first().map(|run| run.id),
         has_watch: match run.watch {
