@@ -254,10 +254,18 @@ impl Check<'_> {
     /// Checks an extractor. `elements` gives what it reads from, if that is not a whole answer, and `may_choose` says whether
     /// it can name the answer.
     fn extractor(&mut self, at: &str, long: &LongExtractor, may_choose: bool, elements: Option<&Source>) {
-        let message = "the answer is that of the probe or the list: leave it out";
+        let message = "the answer is that of the probe, the list or the outer extractor: leave it out";
         self.refuse_if(long.probe.is_some() && !may_choose, &format!("{at}.probe"), message);
-        let message = "it is empty; name at least one KIND:ARGUMENT";
-        self.refuse_if(long.from.is_empty(), &format!("{at}.from"), message);
+        match (&long.inner, long.from.is_empty()) {
+            (None, true) => self.add(&format!("{at}.from"), "it is empty; name at least one KIND:ARGUMENT"),
+            (Some(_), false) => {
+                self.add(&format!("{at}.from"), "`inner` reads instead of it: leave one of them out");
+            }
+            (Some(_), true) if long.each.is_none() => {
+                self.add(&format!("{at}.inner"), "set `each` to the elements that it reads from");
+            }
+            _ => {}
+        }
         if let Some(each) = &long.each {
             let is_here = matches!(each.reads, Reads::Json(_)) || elements.is_none();
             let allowed = "write /POINTER/*, or outside of lists jsonld:/POINTER or script:/POINTER/*";
@@ -277,6 +285,9 @@ impl Check<'_> {
                 }
                 _ => {}
             }
+        }
+        if let Some(inner) = &long.inner {
+            self.extractor(&format!("{at}.inner"), inner, false, elements);
         }
     }
 

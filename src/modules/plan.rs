@@ -153,7 +153,7 @@ impl Module {
     /// Returns whether rules read the answer to a probe as JSON.
     fn wants_json(&self, index: usize) -> bool {
         let saves = self.entry().probes[index].save.values();
-        saves.flat_map(|extractor| &extractor.from).any(|source| source.starts_with("json:"))
+        saves.flat_map(|extractor| extractor.sources()).any(|source| source.starts_with("json:"))
             || self.rules_on(index).any(|rule| rule.rests_on(&[Basis::Json]))
     }
 }

@@ -55,7 +55,7 @@ fn a_module_that_saves_the_name_is_controlled_at_each_domain() {
         json!({"from": ["template:{local}"]}),
         json!({"from": ["title:"], "format": "{local}"}),
         json!({"from": ["json:/id"], "each": "/rows/*", "where": [{"at": "/name", "equals_template": "{local}"}]}),
-        json!({"from": ["json:/id"], "each": "/rows/*", "where": [{"at": "/mail", "equals_query": false}]}),
+        json!({"each": "/rows", "inner": {"from": ["json:/id"], "each": "/*", "where": [{"at": "/mail", "equals_query": false}]}}),
     ] {
         let probes = json!([
             {"url": "https://site.example/?q={domain}", "save": {"name": save}},

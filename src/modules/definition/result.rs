@@ -48,7 +48,7 @@ impl Short for LongExtractor {
 #[schemars(rename = "long_extractor")]
 pub struct LongExtractor {
     /// Short extractors, `KIND:ARGUMENT`, which are tried in order until
-    /// one gives a value.
+    /// one gives a value. Left out if `inner` is given.
     #[schemars(
         length(min = 1),
         extend("items" = {"type": "string", "format": "Source", "pattern": SHORT, "errorMessage": short_allowed()})
@@ -62,6 +62,9 @@ pub struct LongExtractor {
     /// The elements to which `where` applies: a pointer with `*`, or `json:`, `jsonld:` or `script:`
     /// followed by one. `from` is then relative to each element.
     pub each: Option<Source>,
+    /// An extractor that is used instead of `from`. It reads from each element that `each` and `where`
+    /// selected, and can have an `inner` extractor itself.
+    pub inner: Option<Box<LongExtractor>>,
     /// A regex, of which every match in a value gives a value: its first capture group, or the whole match
     /// if there is no group. A value without a match is dropped. Applied before `transform`.
     pub regex: Option<SearchRegex>,

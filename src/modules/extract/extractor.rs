@@ -19,15 +19,25 @@ const DEFAULT_LIMIT: usize = 50;
 const MAX_SAVED: usize = 8 * 1024;
 
 impl LongExtractor {
+    /// Returns the extractor and those inside it, the outermost first.
+    pub(crate) fn levels(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |long| long.inner.as_deref())
+    }
+
+    /// Returns the sources that are read in the end.
+    pub(crate) fn sources(&self) -> &[Source] {
+        self.levels().last().map_or(&[], |innermost| &innermost.from)
+    }
+
     /// Returns whether the extractor reads the body.
     pub(crate) fn reads_body(&self) -> bool {
-        self.each.is_some() || self.from.iter().any(Source::reads_body)
+        self.each.is_some() || self.inner.is_some() || self.from.iter().any(Source::reads_body)
     }
 
     /// Returns whether the extracted values can contain the address of the response.
     pub(crate) fn tells_address(&self) -> bool {
-        self.from.iter().any(|source| matches!(source.reads, Reads::FinalUrl))
-            || self.transform.contains(&Transform::AbsoluteUrl)
+        self.sources().iter().any(|source| matches!(source.reads, Reads::FinalUrl))
+            || self.levels().any(|long| long.transform.contains(&Transform::AbsoluteUrl))
     }
 
     /// Returns the first value, or all values as an array if the extractor's definition asks for an array.
@@ -53,7 +63,9 @@ impl LongExtractor {
     }
 
     fn gives_array(&self) -> bool {
-        self.all || (self.each.is_none() && self.from.iter().any(Source::is_plural))
+        self.all
+            || (self.each.is_none() && self.from.iter().any(Source::is_plural))
+            || self.inner.as_ref().is_some_and(|inner| inner.gives_array())
     }
 
     /// Returns all values, at most `limit`, with the transforms applied. The values are not cleaned.
@@ -72,7 +84,10 @@ impl LongExtractor {
         for item in each.items(reading) {
             if self.filter.iter().all(|rule| rule.holds(&item.value, &reading.values)) {
                 let reading = Reading { item: Some(&item), ..*reading };
-                values.extend(first_of(&self.from, &reading));
+                values.extend(match &self.inner {
+                    Some(inner) => inner.values(&reading),
+                    None => first_of(&self.from, &reading),
+                });
             }
             if values.len() >= MAX_VALUES {
                 break;

@@ -101,11 +101,11 @@ pub(super) fn entry(
     let adult = site.is_nsfw.then(|| ADULT.to_owned());
     let words = [site.tags.0, site.engine.0].concat();
     let entry = json!({
+        "probes": [probe], "barrier": barrier, "hit": hit, "miss": miss,
         "profile": profile(&page, placeholder, changes), "home": home(&site.url_main),
         "accepts": accepts(&site.regex_check, changes), "tags": tags(kind, &words),
         "category": category(&[words, Vec::from_iter(adult)].concat()),
         "rank": site.alexa_rank.as_u64().filter(|rank| (1..=u32::MAX.into()).contains(rank)),
-        "probes": [probe], "barrier": barrier, "hit": hit, "miss": miss,
     });
     Ok(Made { entry, known: site.username_claimed.0, unused: site.unused })
 }

@@ -52,8 +52,8 @@ pub(super) fn entry(members: &Map<String, Value>, changes: &mut Vec<Reason>) -> 
     let (hit, miss) = rules(&site, changes)?;
     let strip = Some(site.strip_bad_char).filter(|chars| !chars.is_empty());
     let entry = json!({
-        "category": category_of(&site.cat), "tags": tags(ListKind::WhatsMyName, &[]), "profile": profile,
-        "strip": strip, "probes": [probe], "hit": [hit], "miss": Vec::from_iter(miss),
+        "category": category_of(&site.cat), "tags": tags(ListKind::WhatsMyName, &[]), "strip": strip,
+        "probes": [probe], "hit": [hit], "miss": Vec::from_iter(miss), "profile": profile,
     });
     Ok(Made { entry, known: site.known.0, unused: site.unused })
 }

@@ -68,7 +68,7 @@ pub(super) fn kind(text: &str) -> &str {
 /// Returns the kind of source that an extractor reads.
 fn source(extractor: &LongExtractor) -> Option<&str> {
     let each = extractor.each.as_ref().map(|each| kind(each));
-    each.or_else(|| extractor.from.first().map(|source| kind(source)))
+    each.or_else(|| extractor.sources().first().map(|source| kind(source)))
 }
 
 /// Makes an answer fulfil the matcher, except for its final URL. Returns `None` if the form does not allow it.

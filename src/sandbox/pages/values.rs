@@ -29,7 +29,8 @@ struct Reading<'a> {
     /// The value that it should find. Otherwise it is a plausible one for its name.
     given: Option<Value>,
     sources: Vec<(&'a str, &'a str)>,
-    extractor: Option<&'a LongExtractor>,
+    /// The long forms, the outermost first. Each one except the last has the next one as its `inner`.
+    levels: Vec<&'a LongExtractor>,
 }
 
 /// Adds everything that a hit reads from the answer to the probe. `last` says whether it is the last answer, which
@@ -42,7 +43,7 @@ pub(super) fn add(context: &Context<'_>, probe: usize, last: bool, draft: &mut D
             ..Reading::new("value", Some(extractor))
         });
         let metadata = main.metadata.iter().map(|(name, extractor)| Reading::new(name, Some(extractor)));
-        let all = value.chain(metadata).filter(|it| is_read(it.extractor.and_then(|long| long.probe)));
+        let all = value.chain(metadata).filter(|it| is_read(it.levels.first().and_then(|long| long.probe)));
         for reading in all.flat_map(|reading| reading.given(context)) {
             reading.add(context, draft);
         }
@@ -71,12 +72,12 @@ pub(super) fn add_saved(context: &Context<'_>, probe: usize, draft: &mut Draft) 
 impl<'a> Reading<'a> {
     /// Returns the reading of an extractor. Without an extractor, a list element is itself the value.
     fn new(name: &'a str, extractor: Option<&'a Extractor>) -> Self {
-        let extractor: Option<&LongExtractor> = extractor.map(|extractor| &**extractor);
-        let sources = match extractor {
+        let levels: Vec<&LongExtractor> = extractor.iter().flat_map(|extractor| extractor.levels()).collect();
+        let sources = match levels.last() {
             None => vec![("value", "")],
-            Some(long) => long.from.iter().filter_map(|source| source.split_once(':')).collect(),
+            Some(innermost) => innermost.from.iter().filter_map(|source| source.split_once(':')).collect(),
         };
-        Self { name, kind: None, keep: None, index: 0, given: None, sources, extractor }
+        Self { name, kind: None, keep: None, index: 0, given: None, sources, levels }
     }
 
     /// Returns the readings of the values that people give for the name, or the reading itself if they give none.
@@ -115,11 +116,11 @@ impl<'a> Reading<'a> {
 
     /// Adds the value where the first source reads it that has a place for it.
     fn add(&self, context: &Context<'_>, draft: &mut Draft) -> bool {
-        let chosen = self.extractor.and_then(|long| fulfil(context, &long.filter));
+        let chosen = self.levels.first().and_then(|long| fulfil(context, &long.filter));
         let record = chosen.and_then(|chosen| dns::record(context, &chosen, 0));
         let value = self.value(context, record.as_ref());
         let text = || as_text(&value);
-        let each = self.extractor.and_then(|long| long.each.as_deref());
+        let each = self.levels.first().and_then(|long| long.each.as_deref());
         self.sources.iter().any(|(kind, argument)| match *kind {
             // A constant or template has a value only if its `each` finds an element, so that element is created.
             "const" | "template" if each.is_none() => false,
@@ -164,20 +165,22 @@ impl<'a> Reading<'a> {
         argument: &str,
         value: &Value,
     ) -> Option<(Vec<String>, Value)> {
-        let pointer = segments(argument);
-        let Some(long) = self.extractor else { return Some((pointer, value.clone())) };
-        let (at, inside) = match &long.each {
-            Some(each) => (segments(each), pointer),
-            None => (pointer, Vec::new()),
-        };
-        let mut element = fulfil(context, &long.filter)?;
-        if !place(&mut element, &inside, value)
-            && let Some(known) = text_at(&mut element, &inside)
-        {
-            // `where` already needs another text there.
-            known.push_str(&format!(" {}", as_text(value)));
+        let (mut pointer, mut value) = (segments(argument), value.clone());
+        for long in self.levels.iter().rev() {
+            let (at, inside) = match &long.each {
+                Some(each) => (segments(each), pointer),
+                None => (pointer, Vec::new()),
+            };
+            let mut element = fulfil(context, &long.filter)?;
+            if !place(&mut element, &inside, &value)
+                && let Some(known) = text_at(&mut element, &inside)
+            {
+                // `where` already needs another text there.
+                known.push_str(&format!(" {}", as_text(&value)));
+            }
+            (pointer, value) = (at, element);
         }
-        Some((at, element))
+        Some((pointer, value))
     }
 
     /// Returns a value from which the extractor's own transforms make the intended value. `record` is the DNS record
@@ -201,13 +204,14 @@ impl<'a> Reading<'a> {
             let made = found.or_else(|| context.sampled_with(regex, index, &groups));
             made.map_or_else(|| plain.clone(), Value::String)
         };
+        let innermost_first = || self.levels.iter().rev();
         let recorded = leaf.and_then(|leaf| record?.get(leaf)).cloned();
-        let label = self.extractor.and_then(|long| long.labels.first()).filter(|_| recorded.is_none());
+        let label = innermost_first().find_map(|long| long.labels.first()).filter(|_| recorded.is_none());
         let value = recorded.unwrap_or_else(|| {
             let keep = self.keep.and_then(|keep| context.regex(keep));
             keep.map_or(plain.clone(), |keep| fitting(plain.clone(), &keep))
         });
-        let regex = self.extractor.and_then(|long| long.regex.as_ref());
+        let regex = innermost_first().find_map(|long| long.regex.as_ref());
         label.map(|(regex, _)| regex).into_iter().chain(regex).fold(value, fitting)
     }
 }
