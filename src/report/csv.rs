@@ -172,7 +172,7 @@ pub(super) mod tests {
         for (column, want) in [
             ("id", "1"),
             ("platform", "Git\u{fffd}Hub"),
-            ("value", "'=HYPERLINK(1)"),
+            ("value", "'=HYPERLINK(1) "),
             ("confidence", "0.90"),
             ("created_at", "2026-01-01T00:00:00.000Z"),
             ("bio", "'=cmd()\u{fffd}  line;'=cmd()"),
