@@ -64,6 +64,8 @@ fn follow_texts(schema: &mut Map<String, Value>) {
             sent.push(Value::from(name.as_str()));
         } else if text.starts_with("Present only") {
             without_null(member);
+            // What is missing has no value, also not the one that stored data are read with.
+            member.as_object_mut().map(|member| member.shift_remove("default"));
         }
     }
     if sent.is_empty() {
