@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::kit::{Scene, has_no_faults};
-use crate::support::databases::{postgres, sqlite};
+use crate::support::databases::{TestDatabase, postgres, sqlite};
 use crate::support::folder::Folder;
 use crate::support::private_postgres::is_root;
 use crate::support::server::{BINARY, Setup};
@@ -85,21 +85,32 @@ fn a_full_disk() {
     has_no_faults(|sql| database.number(sql));
 }
 
-/// A trigger that fails as an insert does on a full disk.
-const FULL: &str = "
-    CREATE FUNCTION disk_full() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$;
-    DO $$ DECLARE t regclass; BEGIN
-        FOR t IN SELECT format('%I', tablename)::regclass FROM pg_tables WHERE schemaname = 'public' LOOP
-            EXECUTE format('CREATE TRIGGER disk_full BEFORE INSERT OR UPDATE ON %s EXECUTE FUNCTION disk_full()', t);
-        END LOOP;
-    END $$";
+/// What a trigger does that fails as an insert does on a full disk.
+const FULL: &str = "CREATE FUNCTION disk_full() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = 'disk_full'; END $$";
+
+/// Executes a statement for each table, `%s`. The lock of a table is released before the next one is locked, since the
+/// server locks several tables, too, in another order.
+fn for_each_table(database: &TestDatabase, statement: &str) {
+    database.execute(&format!(
+        "DO $$ DECLARE t regclass; BEGIN
+            FOR t IN SELECT format('%I', tablename)::regclass FROM pg_tables WHERE schemaname = 'public' LOOP
+                EXECUTE format('{statement}', t);
+                COMMIT;
+            END LOOP;
+        END $$"
+    ));
+}
 
 #[test]
 fn a_full_disk_of_postgres() {
     let database = postgres();
     let scene = Scene::on(&database.url);
     database.execute(FULL);
-    scene.survives_readably(|| database.execute("DROP FUNCTION disk_full CASCADE"));
+    for_each_table(
+        &database,
+        "CREATE TRIGGER disk_full BEFORE INSERT OR UPDATE ON %s EXECUTE FUNCTION disk_full()",
+    );
+    scene.survives_readably(|| for_each_table(&database, "DROP TRIGGER disk_full ON %s"));
     has_no_faults(|sql| database.number(sql));
 }
