@@ -17,8 +17,11 @@ use crate::modules::reason::Reason;
 
 /// The time for which a check of the browser holds, and so does a failed start.
 const CHECKED_FOR: Duration = Duration::from_secs(2);
-/// The time for which callers wait to hear whether the browser answers.
+/// The time for which callers wait for a browser that is being started.
 const STARTING: Duration = Duration::from_secs(10);
+/// The time for which callers wait for the answer of a running browser. Until it is known to hang, it counts as running:
+/// callers are requests, which must not all wait for it.
+const ANSWERING: Duration = Duration::from_secs(1);
 /// The time limit for the answer of a browser that is checked. Busy machines take seconds.
 const ANSWER: Duration = Duration::from_secs(10);
 /// The number of pages of each place after which a browser is replaced, because it does not free all memory.
@@ -79,7 +82,8 @@ impl Pool {
         let (asked, mut state) = (Instant::now(), self.state.lock());
         while !state.is_checked_since(asked) && !self.is_closed() {
             self.want(&mut state);
-            if state.failure.is_some() || self.changed.wait_until(&mut state, asked + STARTING).timed_out() {
+            let patience = if state.running.is_some() { ANSWERING } else { STARTING };
+            if state.failure.is_some() || self.changed.wait_until(&mut state, asked + patience).timed_out() {
                 break;
             }
         }
