@@ -51,7 +51,7 @@ impl Password {
     /// Checks whether the password may be used for the account with that email address.
     ///
     /// # Errors
-    /// Returns what the user is told if it may not: why, and what to do.
+    /// Returns a message for the user if it may not, with the reason and what to do.
     pub fn check(&self, email: &str) -> Result<(), String> {
         let text = self.0.expose();
         if text.len() > MOST_BYTES {

@@ -21,7 +21,7 @@ pub(super) type Reason = String;
 
 /// What becomes of an entry of a list.
 pub(super) struct Made {
-    /// The catalogue entry, without what all lists have in common. Null stands for a missing field.
+    /// The catalogue entry, without what all lists have in common. A missing field is null.
     pub(super) entry: Value,
     /// Names that exist, some of which may not be valid here.
     pub(super) known: Vec<String>,

@@ -40,7 +40,7 @@ pub(super) struct PageLoad {
     deadline: Instant,
     /// The addresses of the operator's browser, which may be on another machine.
     clients: Vec<IpAddr>,
-    /// The port of the browser, to which no page may connect on this machine, even if private addresses are allowed.
+    /// The port of the browser. Pages must never connect to it on this machine, also with private addresses.
     forbidden_port: u16,
     /// The connections of the page, or nothing when its load is over.
     connections: Mutex<Option<Vec<Weak<TcpStream>>>>,

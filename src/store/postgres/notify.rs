@@ -1,4 +1,4 @@
-//! Receives the notifications of other instances, on a connection of its own.
+//! Receives the notifications of other instances, on a separate connection.
 
 use std::sync::{Arc, Weak};
 use std::thread;
