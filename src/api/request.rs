@@ -269,7 +269,11 @@ pub(super) fn object(body: &[u8]) -> Result<Value, Refusal> {
     }
     // The errors of serde_json name a position and a kind. They never repeat what the caller sent.
     let value = serde_json::from_slice(body).map_err(|error| {
-        invalid(format!("the body is not valid JSON (line {}, column {})", error.line(), error.column()))
+        let what = match error.to_string().starts_with("recursion limit") {
+            true => "is nested deeper than 127 levels",
+            false => "is not valid JSON",
+        };
+        invalid(format!("the body {what} (line {}, column {})", error.line(), error.column()))
     })?;
     let is_repeated = count_members(&value) != count_colons(body);
     match value {
