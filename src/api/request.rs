@@ -36,10 +36,15 @@ pub(super) fn json_value(request: &Request) -> Result<Value, Refusal> {
 /// # Errors
 /// Returns 400 for a member that is missing or not allowed.
 pub(super) fn read<T: DeserializeOwned>(object: &Value) -> Result<T, Refusal> {
-    serde_path_to_error::deserialize(Part(object)).map_err(|error| {
-        let mistake_in = |object: &Value| T::deserialize(Part(object)).err().map(|error| error.to_string());
+    parse(object).map_err(|error| {
+        // Not by `T::deserialize`, of which the compiler would make a second copy.
+        let mistake_in = |object: &Value| parse::<T>(object).err().map(|error| error.inner().to_string());
         refusal(object, &error.path().to_string(), &error.inner().to_string(), &mistake_in)
     })
+}
+
+fn parse<T: DeserializeOwned>(object: &Value) -> Result<T, serde_path_to_error::Error<serde_json::Error>> {
+    serde_path_to_error::deserialize(Part(object))
 }
 
 /// Returns the refusal for a mistake at a path. `mistake_in` returns the mistake of another object of the same type.

@@ -81,7 +81,7 @@ fn an_authority_of_the_operator_is_trusted() {
         ran(&[&args[..], &[&catalog]].concat(), more)
     };
     let authority = fixture("ca.pem").display().to_string();
-    search(&[("SIGHTLINE_CA_FILE", &authority)]).code_is(0).err_has("1 results");
+    search(&[("SIGHTLINE_CA_FILE", &authority)]).code_is(0).err_has("1 result;");
     search(&[]).code_is(3).err_has("the search failed");
 }
 
@@ -98,7 +98,7 @@ fn a_hit_and_its_control_check_use_one_connection() {
     let authority = fixture("ca.pem").display().to_string();
     let args =
         ["search", "username", "alice", "--no-builtin", "--allow-private-targets", "--catalog", &catalog];
-    ran(&args, &[("SIGHTLINE_CA_FILE", &authority)]).code_is(0).err_has("1 results");
+    ran(&args, &[("SIGHTLINE_CA_FILE", &authority)]).code_is(0).err_has("1 result;");
     assert_eq!(site.connections(), 1);
 }
 

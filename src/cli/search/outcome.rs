@@ -27,7 +27,9 @@ pub(super) fn exit_of(record: &RunRecord) -> Exit {
 pub(super) fn summary(record: &RunRecord) -> String {
     let run = &record.summary;
     let coverage = &run.coverage;
-    let mut text = format!("{} results; {}", run.total_results, coverage.answers_text());
+    let all = run.total_results;
+    let results = if all == 1 { "result" } else { "results" };
+    let mut text = format!("{all} {results}; {}", coverage.answers_text());
     if let Some(others) = coverage.others_text() {
         text = format!("{text} ({others})");
     }
