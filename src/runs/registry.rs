@@ -214,7 +214,7 @@ mod tests {
         let new = NewRun::example();
         let run = |epoch| {
             let lease = InstanceId(Uuid::nil()).lease(epoch);
-            Arc::new(LiveRun::resume(Resumable::new(new.opening(1), lease, Vec::new()), Arc::default()))
+            Arc::new(LiveRun::resume(Resumable::new(new.opening(), lease, Vec::new()), Arc::default()))
         };
         let mut live = HashMap::new();
         let (early, late) = (run(0), run(2));

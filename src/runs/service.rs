@@ -18,12 +18,9 @@ use crate::base::cache::{Bounds, Cache};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
-use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::drive::{InstanceId, Position};
 use crate::model::run::RunSummary;
-use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency};
 use crate::modules::catalog::Catalog;
 use crate::modules::checker::Checker;
 use crate::modules::outcome::Pause;
@@ -233,23 +230,6 @@ impl Runs {
     pub fn print(&self, page: &str) -> Result<Vec<u8>, ProbeError> {
         self.browsers.print(page, Instant::now() + PRINTING)
     }
-}
-
-/// A search to be started.
-#[derive(Debug, Clone)]
-pub struct StartRequest {
-    /// The account that is charged.
-    pub account: AccountId,
-    /// What is searched for.
-    pub search: Search,
-    /// What starts it.
-    pub cause: Cause,
-    /// The cost of the search.
-    pub charge: Charge,
-    /// The caller's `Idempotency-Key`, if there is one.
-    pub idempotency: Option<Idempotency>,
-    /// The origin of the request, for the audit.
-    pub origin: Origin,
 }
 
 /// The result of a request.

@@ -22,7 +22,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::dispatcher::Slot;
-use super::service::{Runs, StartRequest};
+use super::service::Runs;
 use crate::base::ids::{AccountId, BatchId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
@@ -228,15 +228,9 @@ impl Runs {
             self.store.wait_for_credits(account, CREDIT_PAUSE)?;
             return Ok(true);
         };
-        let request = StartRequest {
-            account,
-            charge: Charge { credits: search.cost(), ..charge },
-            search,
-            cause: Cause::Row(row),
-            idempotency: None,
-            origin: Origin::SYSTEM,
-        };
-        let Err(refusal) = self.begin(request, Some(slot)) else { return Ok(true) };
+        let charge = Charge { credits: search.cost(), ..charge };
+        let new = self.new_run(account, search, Cause::Row(row), charge, Origin::SYSTEM);
+        let Err(refusal) = self.begin(new, Some(slot)) else { return Ok(true) };
         match refusal.code {
             Code::InsufficientCredits => {
                 self.store.wait_for_credits(account, CREDIT_PAUSE)?;

@@ -16,7 +16,7 @@ use crate::runs::event::Frame;
 fn run(modules: usize) -> LiveRun {
     let modules = (0..modules).map(|number| format!("m{number}")).collect();
     let new = NewRun { modules, ..NewRun::example() };
-    let from = Resumable::new(new.opening(1), InstanceId(Uuid::nil()).lease(0), new.modules);
+    let from = Resumable::new(new.opening(), InstanceId(Uuid::nil()).lease(0), new.modules);
     LiveRun::resume(from, Arc::default())
 }
 
