@@ -80,7 +80,7 @@ on_both! {
         assert_eq!((f.used(), f.rows("runs")), (1, 1));
         assert_eq!(f.batch(id).counts, Counts { pending: 1, running: 1, ..Counts::default() });
         let rows = f.store.batch_rows(id, 0, 10).unwrap();
-        assert_eq!(rows[0].run().unwrap().batch, Some(id));
+        assert_eq!(rows[0].run.as_ref().unwrap().batch, Some(id));
     }
 
     fn accounts_take_turns_with_their_batches(f) {

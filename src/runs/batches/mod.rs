@@ -73,7 +73,7 @@ pub struct MatrixRow {
     pub query: String,
     /// `pending`, `running`, `completed`, `failed`, `refused` or `skipped`.
     #[schema(examples("completed"))]
-    pub status: &'static str,
+    pub status: String,
     /// Run of the search; null if it was not started.
     #[schema(required)]
     pub run_id: Option<RunId>,
@@ -154,7 +154,7 @@ impl Runs {
             }
         }
         let outcome = |row: &BatchRow, module: &String| {
-            outcomes.get(&row.run()?.id).and_then(|outcomes| outcomes.get(module)).copied()
+            outcomes.get(&row.run.as_ref()?.id).and_then(|outcomes| outcomes.get(module)).copied()
         };
         let columns = platforms.into_iter().map(|(module, platform)| {
             let hits = rows.iter().filter(|row| outcome(row, &module) == Some(Outcome::Hit)).count();
@@ -166,8 +166,8 @@ impl Runs {
             row: row.position,
             search_type: row.search.search_type,
             query: row.search.query.clone(),
-            status: row.status(),
-            run_id: row.run().map(|run| run.id),
+            status: row.status.clone(),
+            run_id: row.run.as_ref().map(|run| run.id),
             outcomes: columns.iter().map(|column| outcome(row, &column.module)).collect(),
         });
         Ok(BatchMatrix { rows: rows.collect(), columns })
