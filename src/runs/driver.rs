@@ -149,8 +149,8 @@ enum Message {
     Picture { result: u32, avatar: Option<Avatar> },
     /// The check with that place has begun. It may be a trial of a host with an open circuit.
     Begun { place: usize, trial: Option<String> },
-    /// The run was stopped here, or maybe by another instance, as the next save will say.
-    Stopped { elsewhere: bool },
+    /// The run was stopped here, or maybe by another instance, as a save will say.
+    Woken,
 }
 
 struct Driver<'a> {
@@ -192,9 +192,9 @@ struct Driver<'a> {
 impl<'a> Driver<'a> {
     fn new(runs: &'a Arc<Runs>, run: &'a Arc<LiveRun>, query: Arc<Query>) -> Self {
         let (sender, receiver) = channel();
-        let stop = sender.clone();
+        let wake = sender.clone();
         // A driver that has ended needs no wake-up.
-        run.set_driver(Box::new(move |elsewhere| drop(stop.send(Message::Stopped { elsewhere }))));
+        run.set_driver(move || drop(wake.send(Message::Woken)));
         let (opening, (_, results, _)) = (run.opening(), run.snapshot());
         // A module that the catalogue no longer has counts as a site.
         let (catalog, mut done) = (runs.catalog(), run.reports());
@@ -323,8 +323,7 @@ impl<'a> Driver<'a> {
                     asked.begun = Some((Instant::now(), trial));
                 }
             }
-            Message::Stopped { elsewhere: true } => self.save_at = Instant::now(),
-            Message::Stopped { elsewhere: false } => {}
+            Message::Woken => self.save_at = Instant::now(),
         }
     }
 
@@ -336,7 +335,7 @@ impl<'a> Driver<'a> {
 
     fn save_if_due(&mut self) {
         let now = Instant::now();
-        if now >= self.save_due(now) && !self.is_finished() {
+        if now >= self.save_due(now) && !self.is_finished() && self.run.stopped().is_none() {
             self.save();
         }
     }

@@ -126,7 +126,7 @@ impl Subscriber for Runs {
             Notification::TakenOver { run, epoch } => self.note_taken_over(run, epoch),
             Notification::Stopped(run) => {
                 if let Some(live) = self.live(run) {
-                    live.request_save();
+                    live.wake_driver();
                 }
             }
             Notification::Deleted(run) => self.note_deleted(run),

@@ -24,10 +24,6 @@ use crate::model::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status
 /// The number of writes that a ring keeps.
 const RING_WRITES: usize = 256;
 
-/// A function that wakes the driver of a run. The argument says whether it is to save, which shows whether the run was
-/// stopped through another instance.
-pub type Waker = Box<dyn Fn(bool) + Send + Sync>;
-
 /// The reasons why a process stops driving a run that has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
@@ -63,12 +59,10 @@ struct State {
     children: Vec<(FollowedLead, RunSummary)>,
     /// The last writes, in the order of their revisions.
     ring: VecDeque<Written>,
-    /// The first revision from which on the ring lacks no write.
-    ring_from: u64,
     done: Option<Frame>,
     is_stored: bool,
     stopped: Option<Stopped>,
-    wake_driver: Option<Waker>,
+    wake_driver: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
 /// A result with its frame.
@@ -147,10 +141,8 @@ impl State {
         self.reports.extend(delta.reports.into_iter().map(|report| (revision, Arc::new(report))));
         (self.summary.progress, self.summary.coverage) = (delta.progress, delta.coverage);
         self.summary.total_results = count(self.results.len());
-        if self.ring.len() == RING_WRITES
-            && let Some(removed) = self.ring.pop_front()
-        {
-            self.ring_from = removed.revision + 1;
+        if self.ring.len() == RING_WRITES {
+            self.ring.pop_front();
         }
         let progress = self.progress_since(revision);
         let [added, changed] = [added, changed].map(|all| all.into_iter().map(|result| result.told()));
@@ -170,9 +162,9 @@ impl State {
         self.is_stored = is_stored;
     }
 
-    fn wake_driver(&self, saves: bool) {
+    fn wake_driver(&self) {
         if let Some(wake) = &self.wake_driver {
-            wake(saves);
+            wake();
         }
     }
 }
@@ -192,7 +184,6 @@ impl LiveRun {
             lookups: from.lookups,
             children: Vec::new(),
             ring: VecDeque::new(),
-            ring_from: base + 1,
             done: None,
             is_stored: false,
             stopped: None,
@@ -354,21 +345,21 @@ impl LiveRun {
         self.state.lock().children = children;
     }
 
-    /// Sets the waker of the driver.
-    pub(super) fn set_driver(&self, waker: Waker) {
-        self.state.lock().wake_driver = Some(waker);
+    /// Sets the function that wakes the driver.
+    pub(super) fn set_driver(&self, wake: impl Fn() + Send + Sync + 'static) {
+        self.state.lock().wake_driver = Some(Box::new(wake));
     }
 
     /// Wakes the driver and lets it save, which says whether the run was stopped through another instance.
-    pub(super) fn request_save(&self) {
-        self.state.lock().wake_driver(true);
+    pub(super) fn wake_driver(&self) {
+        self.state.lock().wake_driver();
     }
 
     /// Stops the run in this process, unless it was stopped for another reason before. Wakes the driver and the readers.
     pub(super) fn stop(&self, why: Stopped) {
         self.change(|state| {
             state.stopped.get_or_insert(why);
-            state.wake_driver(false);
+            state.wake_driver();
             true
         });
     }
@@ -389,7 +380,7 @@ impl LiveRun {
                 return false;
             }
             state.summary.stopped_at = Some(at);
-            state.wake_driver(false);
+            state.wake_driver();
             true
         });
     }
@@ -426,7 +417,8 @@ impl LiveRun {
     /// nothing.
     pub(super) fn after(&self, at: Position, left_out: u32) -> Option<Step> {
         let state = self.state.lock();
-        let told: Vec<Told> = if at.page.is_none() && at.next >= state.ring_from {
+        let is_in_ring = state.ring.front().is_some_and(|first| first.revision <= at.next);
+        let told: Vec<Told> = if at.page.is_none() && is_in_ring {
             let unread = state.ring.partition_point(|write| write.revision < at.next);
             state.ring.range(unread..).flat_map(|write| &write.frames).cloned().collect()
         } else {
