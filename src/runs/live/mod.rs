@@ -17,6 +17,7 @@ use super::event::{DoneData, Frame, ProgressData, family_frames, frame};
 use super::record::RunRecord;
 use super::waiting::Changes;
 use crate::base::ids::RunId;
+use crate::base::storage::StorageError;
 use crate::model::drive::{Delta, Ending, Lease, Position, Resumable};
 use crate::model::follow::{FollowedLead, Lookup};
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, Thumbnails, count};
@@ -95,16 +96,8 @@ pub struct Step {
     pub is_last: bool,
 }
 
-/// The result of a read of the store.
-#[derive(Clone)]
-pub(super) enum Read {
-    /// What was not read.
-    Step(Arc<Step>),
-    /// The run was deleted.
-    Gone,
-    /// The store does not answer.
-    Failed,
-}
+/// A read of the store, which readers at the same position share: what was not read, or `None` if the run was deleted.
+pub(super) type Read = Arc<Result<Option<Step>, StorageError>>;
 
 impl PublishedResult {
     fn all(records: Vec<ResultRecord>, revision: u64) -> Vec<Self> {
