@@ -17,8 +17,8 @@ row! {
 }
 
 impl FromRow for Option<Membership> {
-    fn from_row(cells: &mut Cells) -> Result<Self> {
-        let (root, parent, depth) = cells.read::<(Option<_>, Option<_>, _)>()?;
+    fn from_row(row: &mut Row) -> Result<Self> {
+        let (root, parent, depth) = row.read::<(Option<_>, Option<_>, _)>()?;
         Ok(root.zip(parent).map(|(root, parent)| Membership { root, parent, depth }))
     }
 }

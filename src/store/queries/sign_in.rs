@@ -186,7 +186,7 @@ impl Store {
     pub fn count_request(&self, subject: &Subject, rate: Rate) -> Result<Counted> {
         let operation = Operation::from("count_request").light();
         let values = values![&subject.0, rate.period_us(), rate.slack_us()];
-        if let Some(row) = self.change(operation, COUNT, values)?.into_iter().next() {
+        if let Some(row) = self.change(operation, COUNT, values)?.first_mut() {
             let (due, now) = row.read()?;
             return Ok(rate.counted(true, due, now));
         }
