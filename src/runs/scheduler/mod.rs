@@ -127,7 +127,7 @@ impl Scheduler {
         let mut state = self.state.lock();
         let id = state.next_id();
         let (ready, running) = (VecDeque::new(), HashMap::new());
-        let group = GroupState { account, is_of_batch, skips_failing, ready, waiting: 0, running };
+        let group = GroupState { account, is_of_batch, skips_failing, ready, running };
         state.groups.insert(id, group);
         Group { scheduler: Arc::clone(self), id }
     }
@@ -155,7 +155,6 @@ impl Scheduler {
                 Kind::Check => group.ready.push_back(id),
                 Kind::Picture | Kind::IfFree => group.ready.push_front(id),
             }
-            group.waiting += usize::from(kind == Kind::Check);
         }
         self.call_workers(state);
     }
@@ -166,7 +165,7 @@ impl Scheduler {
         loop {
             let (id, end) = state.next()?;
             if let Some(turn) = self.try_to_start(state, id, end, now) {
-                return Some((state.remove(id)?, turn));
+                return Some((state.tasks.remove(&id)?.work, turn));
             }
         }
     }
@@ -211,7 +210,7 @@ impl Scheduler {
                 continue;
             }
             if task.kind == Kind::IfFree {
-                drop(state.remove(id));
+                state.tasks.remove(&id);
             } else {
                 let owner = if name == BROWSERS { (None, Some(run)) } else { (account, None) };
                 host.wait(id, owner, is_of_batch);
@@ -387,7 +386,7 @@ impl Scheduler {
 
     /// Returns the number of checks that wait.
     pub fn waiting(&self) -> usize {
-        self.state.lock().groups.values().map(|group| group.waiting).sum()
+        self.state.lock().tasks.values().filter(|waiting| waiting.task.kind == Kind::Check).count()
     }
 }
 
