@@ -140,7 +140,7 @@ impl Runs {
         while let Some(run) = next {
             driver::drive(self, &run);
             self.follow_leads(&run);
-            if run.opening().batch.is_some() {
+            if run.opening.batch.is_some() {
                 // The next run of a batch can start.
                 self.wake();
             }
@@ -266,12 +266,12 @@ impl Runs {
         if let Some(from) = self.take_over(&[], false, Some(run))? {
             let run = LiveRun::resume(from, Arc::default());
             let mut last = run.unchanged();
-            for id in run.modules() {
+            for id in &run.modules {
                 let platform = catalog.get(id).map_or(id.as_str(), |module| module.platform());
                 last.add_report(ModuleReport::skipped(id, platform, Reason::Stopped));
             }
             ending::store_stopped(self, &run, last)?;
-            self.notify(Notification::TakenOver { run: run.id(), epoch: run.lease().epoch });
+            self.notify(Notification::TakenOver { run: run.id(), epoch: run.lease.epoch });
         }
         Ok(())
     }
@@ -286,7 +286,7 @@ impl Runs {
     /// Removes cached answers that no later check will use. The maintenance thread calls this every few seconds.
     pub fn sweep_caches(&self) {
         self.checker.evict_expired();
-        self.scheduler.answers().sweep(Instant::now());
+        self.scheduler.answers.sweep(Instant::now());
     }
 
     /// Executes the periodic tasks that are due. The maintenance thread calls this about once a second.

@@ -53,6 +53,7 @@ pub enum Next {
 /// A reader that follows a run from its first result, or from a given one, to its `done` frame.
 pub struct Follower {
     runs: Arc<Runs>,
+    /// The run as it was when its reader began.
     summary: RunSummary,
     /// The id up to which results are left out, even if they change.
     left_out: u32,
@@ -67,11 +68,6 @@ impl Follower {
     pub(super) fn new(runs: Arc<Runs>, summary: RunSummary, at: Position, left_out: u32) -> Self {
         let changes = runs.changes_of(summary.id);
         Self { runs, summary, left_out, at, is_done: false, changes, silent_since: None }
-    }
-
-    /// Returns the run as it was when its reader began.
-    pub fn summary(&self) -> &RunSummary {
-        &self.summary
     }
 
     /// Returns the `run` frame, which comes first.
@@ -203,7 +199,7 @@ impl Stream {
     pub fn run(mut self, out: &mut dyn Write) -> io::Result<()> {
         let ends_at = Instant::now() + self.ceiling;
         let mut asked_at = Instant::now();
-        let RunSummary { id: run_id, status: known, .. } = *self.follower.summary();
+        let RunSummary { id: run_id, status: known, .. } = self.follower.summary;
         out.write_all(&self.follower.run_frame())?;
         let mut quiet_until = Instant::now() + self.keep_alive;
         let (status, error, message, retry_after) = loop {
@@ -255,7 +251,7 @@ impl Stream {
     /// Returns the data of the `error` frame when the store fails. A new attachment may succeed after a second.
     fn unavailable(&self, error: &StorageError) -> (Status, &'static str, &'static str, Option<u32>) {
         warn!(request_id = self.request_id.as_str(); "cannot continue a stream: {error}");
-        let status = self.follower.summary().status;
+        let status = self.follower.summary.status;
         (status, "unavailable", "the service cannot reach its database", Some(1))
     }
 }

@@ -92,7 +92,7 @@ impl Runs {
         if let Some(live) = live {
             live.stop(Stopped::Deleted);
         }
-        self.scheduler.answers().forget(run);
+        self.scheduler.answers.forget(run);
         self.notify_readers(run);
     }
 
@@ -106,7 +106,7 @@ impl Runs {
 
     /// Stops a run that another instance drives with a later lease, before its driver detects this by a refused write.
     fn note_taken_over(&self, run: RunId, epoch: u64) {
-        if let Some(live) = self.live(run).filter(|live| live.lease().epoch < epoch) {
+        if let Some(live) = self.live(run).filter(|live| live.lease.epoch < epoch) {
             live.lose();
         }
         self.notify_readers(run);
@@ -194,7 +194,7 @@ fn poll(runs: &Weak<Runs>) {
 
 /// Inserts a run, unless it is registered with a later lease.
 fn put(live: &mut HashMap<RunId, Arc<LiveRun>>, run: &Arc<LiveRun>) -> bool {
-    if live.get(&run.id()).is_some_and(|known| known.lease().epoch > run.lease().epoch) {
+    if live.get(&run.id()).is_some_and(|known| known.lease.epoch > run.lease.epoch) {
         return false;
     }
     live.insert(run.id(), Arc::clone(run));

@@ -168,7 +168,7 @@ impl Runs {
     /// driven are not stopped.
     pub fn suppress(&self, list: Suppressed) {
         *self.suppression.write() = Arc::new(list);
-        self.scheduler.answers().clear();
+        self.scheduler.answers.clear();
     }
 
     /// Returns whether a query is suppressed.
@@ -190,7 +190,7 @@ impl Runs {
     /// entry may give others. Runs that are being driven keep their modules.
     pub fn use_catalog(&self, catalog: Arc<Catalog>) {
         *self.catalog.write() = catalog;
-        self.scheduler.answers().clear();
+        self.scheduler.answers.clear();
         self.checker.forget_verdicts();
     }
 

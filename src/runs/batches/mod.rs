@@ -209,7 +209,7 @@ impl Runs {
     /// Returns a driver for a run of a batch. Returns `None` if a run waits that is not of a batch, or if runs of batches
     /// have their share of the drivers.
     fn driver_for_batch(self: &Arc<Self>, most: usize) -> Option<Slot> {
-        let of_batches = || self.driven().iter().filter(|run| run.opening().batch.is_some()).count();
+        let of_batches = || self.driven().iter().filter(|run| run.opening.batch.is_some()).count();
         let is_full = self.queue.lock().waiting > 0 || of_batches() >= most;
         if is_full { None } else { self.reserve() }
     }

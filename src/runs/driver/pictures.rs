@@ -29,7 +29,7 @@ const LAST_PICTURES: Duration = Duration::from_secs(3);
 impl Driver<'_> {
     /// Fetches the picture of a stored result, if the run wants pictures and the result lacks one that it names.
     pub(super) fn fetch_picture(&mut self, record: &ResultRecord) {
-        let most = if self.run.opening().options.avatars { MAX_PICTURES } else { 0 };
+        let most = if self.run.opening.options.avatars { MAX_PICTURES } else { 0 };
         if self.pictured.len() >= most || self.pictured.contains(&record.id) {
             return;
         }
@@ -80,7 +80,7 @@ impl Driver<'_> {
 
 /// Stores a thumbnail, before its result says that there is one. It is not worth a second try.
 fn keep(runs: &Runs, run: &LiveRun, result: u32, thumbnail: &[u8]) -> bool {
-    match runs.store.keep_thumbnail(run.id(), run.lease(), result, thumbnail) {
+    match runs.store.keep_thumbnail(run.id(), run.lease, result, thumbnail) {
         Ok(Write::Done | Write::Stopped(_)) => true,
         Ok(Write::LeaseLost) => false,
         Err(error) => {

@@ -34,9 +34,12 @@ pub enum Stopped {
 
 /// A run that this process holds in memory.
 pub struct LiveRun {
-    opening: RunSummary,
-    lease: Lease,
-    modules: Vec<String>,
+    /// The run as it was at its start. [`Self::summary`] has its current state.
+    pub opening: RunSummary,
+    /// The lease that this process holds or has lost.
+    pub(super) lease: Lease,
+    /// The ids of all modules of the run.
+    pub(super) modules: Vec<String>,
     /// The moment at which this process began to drive the run, and the time for which it had been driven before.
     began: (Instant, Duration),
     /// What readers wait for.
@@ -158,21 +161,6 @@ impl LiveRun {
     /// Returns the id of the run.
     pub fn id(&self) -> RunId {
         self.opening.id
-    }
-
-    /// Returns what was known of the run at its start and does not change. [`Self::summary`] has its current state.
-    pub fn opening(&self) -> &RunSummary {
-        &self.opening
-    }
-
-    /// Returns the lease that this process holds or has lost.
-    pub fn lease(&self) -> Lease {
-        self.lease
-    }
-
-    /// Returns the ids of all modules of the run.
-    pub(super) fn modules(&self) -> &[String] {
-        &self.modules
     }
 
     /// Returns the current state without results and reports.

@@ -194,7 +194,7 @@ fn a_reader_of_the_store_reads_on_where_it_is() {
     let summary = RunSummary { revision: 3, ..first.summary() };
     let (results, done) = ((1..=4).map(|id| with_sources(id, 2)).collect(), vec![report(0), report(1)]);
     let from = Resumable {
-        lease: first.lease(),
+        lease: first.lease,
         ran_for: Duration::ZERO,
         summary,
         modules: vec![String::new(); 9],

@@ -111,11 +111,6 @@ impl Scheduler {
         Arc::new(Self { state, called: Condvar::new(), health, answers })
     }
 
-    /// Returns the answers that searches for the same query share.
-    pub fn answers(&self) -> &SharedAnswers {
-        &self.answers
-    }
-
     /// Registers a run, until the returned value is dropped. `skips_failing` says whether hosts and modules whose circuit is
     /// open are not asked, except for trials.
     pub fn join(

@@ -319,7 +319,8 @@ pub struct Scheduler {
     /// Notified when a check may be ready.
     pub(super) called: Condvar,
     pub(super) health: Arc<HealthTable>,
-    pub(super) answers: SharedAnswers,
+    /// The answers that searches for the same query share.
+    pub(in crate::runs) answers: SharedAnswers,
 }
 
 /// A check that runs. Dropping it ends the check and frees its hosts.
