@@ -34,7 +34,8 @@ impl Store {
             type Member = (RunSummary, Option<String>, Option<FollowEnd>, u32);
             let runs: Vec<Member> = tx.all(MEMBERS, values![root, account])?;
             let Some((_, following, end, _)) = runs.first().cloned() else { return Ok(None) };
-            let (members, lookups) = runs.into_iter().map(|(run, _, _, lookups)| (run, lookups)).unzip();
+            let lookups = runs.iter().map(|(.., lookups)| lookups).sum();
+            let members = runs.into_iter().map(|(run, ..)| run).collect();
             let followed = tx.all(FOLLOWED, values![root])?;
             let is_following = following.as_deref() == Some("running");
             Ok(Some(StoredFamily { members, followed, is_following, end, lookups }))
