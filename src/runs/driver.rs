@@ -14,7 +14,6 @@ mod lookups;
 mod pictures;
 
 use std::collections::{HashMap, HashSet};
-use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -27,7 +26,7 @@ use parking_lot::Mutex;
 use super::ending::{self, Failure, Retry};
 use super::health::counting::HealthUpdates;
 use super::live::{LiveRun, Stopped};
-use super::pictures::avatar::Avatar;
+use super::pictures::picture::Picture;
 use super::scheduler::Group;
 use super::service::Runs;
 use crate::model::drive::{Delta, Write};
@@ -146,7 +145,7 @@ enum Message {
     /// The check with that place has ended, or is not made.
     Ended { place: usize, report: Arc<Report>, took: Duration, at: Timestamp },
     /// A picture was fetched, or is given up.
-    Picture { result: u32, avatar: Option<Avatar> },
+    Picture { result: u32, picture: Option<Picture> },
     /// The check with that place has begun. It may be a trial of a host with an open circuit.
     Begun { place: usize, trial: Option<String> },
     /// The run was stopped here, or maybe by another instance, as a save will say.
@@ -312,10 +311,10 @@ impl<'a> Driver<'a> {
                     self.note(&asked, Arc::unwrap_or_clone(report), took);
                 }
             }
-            Message::Picture { result, avatar } => {
+            Message::Picture { result, picture } => {
                 self.pictures -= 1;
-                if let Some(avatar) = avatar {
-                    self.add_avatar(result, &avatar);
+                if let Some(picture) = picture {
+                    self.add_picture(result, picture);
                 }
             }
             Message::Begun { place, trial } => {
@@ -355,10 +354,10 @@ impl<'a> Driver<'a> {
         }
         (self.retry, self.save_at, self.has_lookups) = (Retry::default(), Instant::now() + SAVE_EVERY, false);
         runs.figures.results.add(self.unsaved.added.len() as u64);
-        let Delta { added, changed, reports, .. } = &mut self.unsaved;
-        let (added, changed, reports) = (take(added), take(changed), take(reports));
-        added.iter().chain(&changed).for_each(|record| self.fetch_picture(record));
-        run.add(Delta { added, changed, reports, ..self.unsaved.clone() });
+        let saved = std::mem::take(&mut self.unsaved);
+        saved.added.iter().chain(&saved.changed).for_each(|record| self.fetch_picture(record));
+        run.add(saved);
+        self.unsaved = run.unchanged();
     }
 
     /// Returns whether what must be stored before the end can no longer be stored. The run then ends as failed.
@@ -370,6 +369,7 @@ impl<'a> Driver<'a> {
     fn finish(mut self) {
         let failure = if self.store_refuses() {
             (self.unsaved.added, self.unsaved.changed) = (Vec::new(), Vec::new());
+            self.unsaved.thumbnails.clear();
             Some(ending::NOT_STORED)
         } else if let Some(message) = self.failure() {
             let is_stopped = self.run.stopped_at().is_some();

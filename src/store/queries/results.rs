@@ -42,9 +42,9 @@ const SAVE: &str = "UPDATE runs SET progress = ?4, coverage = ?5, lookups = ?6, 
      greatest(revision, ?7), total_results = total_results + ?8, lease_until = now() + ms(?9), unconfirmed \
      = false WHERE {driven} RETURNING stopped_at";
 
-/// Adds or replaces a thumbnail if the lease of the run is valid. `?4` is the result.
-const KEEP: &str = "INSERT INTO thumbnails (run, result, png) SELECT id, ?4, ?5 FROM runs WHERE {driven} \
-     ON CONFLICT (run, result) DO UPDATE SET png = excluded.png RETURNING 1";
+/// Adds or replaces the thumbnail of a result.
+const ADD_THUMBNAIL: &str = "INSERT INTO thumbnails (run, result, png) VALUES (?1, ?2, ?3) \
+     ON CONFLICT (run, result) DO UPDATE SET png = excluded.png";
 const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
 const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";
 
@@ -64,6 +64,9 @@ pub(super) fn save(tx: &mut Tx, run: RunId, lease: Lease, delta: &Delta, holds: 
     }
     if !delta.changed.is_empty() {
         tx.execute(CHANGE, values![encode_batch(run, &delta.changed)?, revision])?;
+    }
+    for (result, png) in &delta.thumbnails {
+        tx.execute(ADD_THUMBNAIL, values![run, *result, png.as_slice()])?;
     }
     if !delta.reports.is_empty() {
         let first = u64::from(delta.progress.modules_completed).saturating_sub(delta.reports.len() as u64);
@@ -113,13 +116,6 @@ impl Store {
     pub fn revisions(&self, runs: impl IntoIterator<Item = RunId>) -> Result<Vec<(RunId, u64, Status)>> {
         let ids = encode_ids(runs.into_iter().map(|run| run.0))?;
         self.all(background("revisions"), REVISIONS, values![ids])
-    }
-
-    /// Stores the thumbnail of a stored result as a PNG, or replaces it. It is deleted with its result.
-    pub fn keep_thumbnail(&self, run: RunId, lease: Lease, result: u32, png: &[u8]) -> Result<Write> {
-        let values = values![run, lease.owner.0, lease.epoch, result, png];
-        let kept = self.change(background("keep_thumbnail").light(), KEEP, values)?;
-        Ok(if kept.is_empty() { Write::LeaseLost } else { Write::Done })
     }
 
     /// Returns the thumbnail of a result as a PNG.
