@@ -154,10 +154,7 @@ impl Runs {
         with_family: bool,
         by: &Origin,
     ) -> Result<bool, StorageError> {
-        let deleted = match with_family {
-            true => self.store.delete_family(id, account, by)?,
-            false => self.store.delete(id, account, by)?.then_some(id).into_iter().collect(),
-        };
+        let deleted = self.store.delete(id, account, with_family, by)?;
         deleted.iter().for_each(|run| self.note_deleted(*run));
         Ok(!deleted.is_empty())
     }

@@ -234,7 +234,7 @@ fn nothing_of_a_deleted_or_old_run_is_left_in_the_file_or_its_log() {
     let f = Fixture::new(sqlite());
     let texts = ["a-query-to-forget", "a-result-to-forget"];
     let stands = || texts.map(|text| stands_on_disk(&f.database, text));
-    let delete = |run| f.store.delete(run, f.account.id, &Origin::CLI).unwrap();
+    let delete = |run| f.store.delete(run, f.account.id, false, &Origin::CLI).unwrap() == [run];
     let sweep = |_| f.sweep(LATER, MOST) == 1;
     let with_account = |_| erase(&f.store, f.account.id).is_some();
     let ways: [&dyn Fn(RunId) -> bool; 3] = [&delete, &sweep, &with_account];

@@ -423,11 +423,8 @@ impl<'a> Model<'a> {
                         && run.shown.is_some()
                         && (run.new.id == id || op.even[0] && run.is_member_of(id))
                 });
-                let told = match op.even[0] {
-                    true => store.delete_family(id, account, by).unwrap().len(),
-                    false => usize::from(store.delete(id, account, by).unwrap()),
-                };
-                assert_eq!(told, deleted.len());
+                let told = store.delete(id, account, op.even[0], by).unwrap();
+                assert_eq!(told.len(), deleted.len());
                 deleted.into_iter().for_each(|place| self.remove(place, false));
             }
             ("add_batch", ..) => {

@@ -48,7 +48,7 @@ on_both! {
             run
         };
         let run = kept();
-        assert!(f.store.delete(run.id, run.account, &Origin::CLI).unwrap());
+        assert_eq!(f.store.delete(run.id, run.account, false, &Origin::CLI).unwrap(), [run.id]);
         assert_eq!(left(), 0, "deleted by its owner");
         kept();
         assert_eq!(f.store.sweep(later, BATCH).unwrap(), Some(1));

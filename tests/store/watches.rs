@@ -134,7 +134,7 @@ on_both! {
         f.finish(&run, &completed());
         assert_eq!(f.store.ended_runs(false, 10).unwrap()[0].run, run.id);
         // A deleted run is no answer, even if the watch is not closed yet.
-        assert!(f.store.delete(run.id, f.account.id, &Origin::CLI).unwrap());
+        assert_eq!(f.store.delete(run.id, f.account.id, false, &Origin::CLI).unwrap(), [run.id]);
         let next = f.start(f.run_of(&watch, false));
         assert_eq!(f.read(&watch).last_run, Some(next.id));
     }
@@ -199,7 +199,7 @@ on_both! {
         f.make_due(100);
         // A run that is deleted before it was compared does not keep the watch from going on.
         let open = f.start(f.run_of(&f.read(&watch), true));
-        assert!(f.store.delete(open.id, f.account.id, &Origin::CLI).unwrap());
+        assert_eq!(f.store.delete(open.id, f.account.id, false, &Origin::CLI).unwrap(), [open.id]);
         let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
         assert_eq!(ended.run, open.id);
         assert!(f.store.close_run(&ended, &Comparison::default()).unwrap());
