@@ -16,7 +16,6 @@ use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::drive::{Claim, Notification, Resumable, Subscriber as _};
 use crate::model::run::ModuleReport;
-use crate::model::start::Idempotency;
 use crate::modules::reason::Reason;
 
 /// The stack size of a driver, which holds no page and no document.
@@ -25,8 +24,6 @@ const DRIVER_STACK_BYTES: usize = 512 * 1024;
 /// The maximum interval of searches for runs without a driver, besides the searches of free drivers. The interval is
 /// a tenth of the length of a lease if that is shorter.
 const DISPATCH_EVERY: Duration = Duration::from_secs(5);
-/// The interval at which old idempotency keys are removed.
-const EXPIRE_KEYS_EVERY: Duration = Duration::from_secs(60 * 60);
 /// The time after which what is still unconfirmed is undone. A database server that was suspended may commit an earlier
 /// transaction after it answers again; by then idle transactions (30 s), locks and statements have timed out.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(60);
@@ -295,7 +292,7 @@ impl Runs {
         self.scheduler.sweep(Instant::now());
         // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over
         // afterwards.
-        let [dispatch, share_health, expire_keys] = &mut *self.due.lock();
+        let [dispatch, share_health] = &mut *self.due.lock();
         if self.is_shutting_down() {
             return;
         }
@@ -311,12 +308,6 @@ impl Runs {
             self.health.share();
             if let Err(error) = self.store.undo_unconfirmed(CONFIRMED_WITHIN) {
                 log!(error.log_level(), "cannot undo what was not confirmed: {error}");
-            }
-        }
-        if is_due(expire_keys, EXPIRE_KEYS_EVERY) {
-            let before = Idempotency::valid_since(self.clock.now());
-            if let Err(error) = self.store.forget_idempotency(before) {
-                log!(error.log_level(), "cannot remove expired idempotency keys: {error}");
             }
         }
     }

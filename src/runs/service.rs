@@ -165,7 +165,7 @@ pub struct Runs {
     /// one. A slow read holds up nobody else.
     pub(super) reads: Cache<(RunId, Position, u32, u64), Read>,
     /// The times at which the periodic tasks are due that start runs, share what was learned, and remove keys.
-    pub(super) due: Mutex<[Instant; 3]>,
+    pub(super) due: Mutex<[Instant; 2]>,
 }
 
 impl Runs {
@@ -209,7 +209,7 @@ impl Runs {
             live: RwLock::default(),
             changes: Mutex::default(),
             reads: Cache::new(READS),
-            due: Mutex::new([Instant::now(); 3]),
+            due: Mutex::new([Instant::now(); 2]),
         });
         runs.start_polling();
         runs

@@ -464,7 +464,7 @@ impl<'a> Model<'a> {
             ("wait", ..) => self.now = now + (if op.rare[0] { 480 } else { 25 }).hours(),
             ("forget_keys", ..) => {
                 let before = now - 24.hours();
-                store.forget_idempotency(before).unwrap();
+                store.remove_expired(now).unwrap();
                 self.keys.retain(|_, (.., at)| *at >= before);
             }
             ("close", ..) if op.rare[0] => self.close(account),

@@ -30,10 +30,6 @@ const FINISH: &str = "UPDATE runs SET status = ?4, planned = '[]', error = ?5, c
      NULL, lease_until = NULL WHERE {driven}";
 const RELEASE: &str = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE id IN (SELECT id FROM runs \
      WHERE owner = ?1 AND {has_begun} /*pg ORDER BY id FOR NO KEY UPDATE */)";
-/// Removes expired keys. Every instance runs this, so keys that another instance is deleting are skipped.
-const FORGET_IDEMPOTENCY: &str = "DELETE FROM idempotency_keys WHERE run IN \
-     (SELECT run FROM idempotency_keys WHERE created_at < ?1 /*pg FOR UPDATE SKIP LOCKED */)";
-
 /// Locks a run. A transaction that starts a run of its family holds this lock, too.
 const LOCK: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */";
 /// Locks the root of a family. A transaction that starts a run of the family holds this lock, too, so none is started
@@ -183,11 +179,6 @@ impl Store {
             }
             Ok(runs)
         })
-    }
-
-    /// Removes the idempotency keys that were recorded before `before`.
-    pub fn forget_idempotency(&self, before: Timestamp) -> Result<()> {
-        self.change(background("forget_idempotency").light(), FORGET_IDEMPOTENCY, values![before]).map(drop)
     }
 
     /// Records that the owner stops a run, and the runs below it if it is the root of a family. Returns those that have
