@@ -93,6 +93,7 @@ impl Fixture {
             account: self.account.id,
             search: search(" @Someone "),
             cause: Cause::Request,
+            charge: charge(1, Some(100)),
             simulated: false,
             modules: vec!["github".into(), "mastodon".into()],
             created_at: at("2026-03-01T12:00:00.123Z"),
@@ -148,7 +149,7 @@ impl Fixture {
     }
 
     fn start(&self, run: NewRun) -> NewRun {
-        assert_eq!(once_connected(|| self.store.start(&run, &charge(1, Some(100)))), Started::Created);
+        assert_eq!(once_connected(|| self.store.start(&run)), Started::Created);
         run
     }
 

@@ -126,7 +126,7 @@ fn write_runs(page: &mut Exposition, figures: &Figures) {
         ("sightline_results_total Results stored by this instance.", &figures.results),
         ("sightline_charges_total Charges booked by this instance.", &figures.charges),
         ("sightline_credits_charged_total Credits charged by this instance.", &figures.credits_charged),
-        ("sightline_refunds_total Refunds booked by this instance.", &figures.refunds),
+        ("sightline_refunds_total Refunds booked by this instance.", &figures.failed),
         ("sightline_credits_refunded_total Credits refunded by this instance.", &figures.credits_refunded),
         ("sightline_shared_answers_total Checks that shared an answer.", &figures.shared_answers),
     ];

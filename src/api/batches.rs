@@ -13,7 +13,7 @@ use super::pages::{PageParameters, page_of};
 use super::request;
 use crate::base::ids::{BatchId, RunId};
 use crate::http::Reply;
-use crate::model::batch::{Batch, BatchRow, MAX_SEARCHES, RowRefusal, RowState};
+use crate::model::batch::{Batch, BatchRow, MAX_SEARCHES, RowRefusal};
 use crate::model::page::cut;
 use crate::model::refusal::Refusal;
 use crate::model::run::count;
@@ -160,10 +160,10 @@ impl<'a> From<&'a BatchRow> for BatchSearchState<'a> {
             row: row.position,
             search_type: row.search.search_type,
             query: &row.search.query,
-            status: row.status(),
-            reason: if let RowState::Refused(reason) = &row.state { Some(*reason) } else { None },
-            run_id: row.run().map(|run| run.id),
-            total_results: row.run().map(|run| run.total_results),
+            status: &row.status,
+            reason: row.reason,
+            run_id: row.run.as_ref().map(|run| run.id),
+            total_results: row.run.as_ref().map(|run| run.total_results),
         }
     }
 }

@@ -158,8 +158,8 @@ pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
     let tag = tag.as_deref().map(|text| tag_of("tag", text)).transpose()?;
     let (root, text, watch) = (root_run_id, None, None);
     let filter = ListFilter { search_type, status, text, root, watch, tag, before: cursor };
-    let page = api.runs.page(account, &filter, limit)?;
-    Ok(SearchList::reply(page.runs, limit, page.next))
+    let (runs, next) = api.runs.page(account, &filter, limit)?;
+    Ok(SearchList::reply(runs, limit, next))
 }
 
 /// Gets a run as a file.

@@ -171,8 +171,8 @@ pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal
     let watch = api.find_watch(call.caller()?, call.id("watch")?)?;
     let RunPageParameters { limit, cursor } = request::query(call.request)?;
     let filter = ListFilter { watch: Some(watch.id), before: cursor, ..ListFilter::default() };
-    let page = api.runs.page(watch.account, &filter, limit)?;
-    Ok(SearchList::reply(page.runs, limit, page.next))
+    let (runs, next) = api.runs.page(watch.account, &filter, limit)?;
+    Ok(SearchList::reply(runs, limit, next))
 }
 
 /// Lists the changes that a watch has found.

@@ -22,7 +22,7 @@ use crate::runs::family::plan::NextSearch;
 use crate::runs::live::LiveRun;
 use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
-use crate::runs::service::{Runs, StartRequest, StartResult};
+use crate::runs::service::{Runs, StartResult};
 
 /// The interval at which a search looks for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -121,16 +121,13 @@ impl<'r> LocalSearches<'r> {
     fn start(&self, search: Search, cause: Cause) -> Result<Arc<LiveRun>, Failure> {
         let now = self.services.shared.clock.now();
         let charge = Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) };
-        let (account, origin) = (self.account, Origin::CLI);
-        let started = StartRequest { account, search, cause, charge, idempotency: None, origin };
-        match self.services.runs().start(started) {
+        let runs = self.services.runs();
+        match runs.start(runs.new_run(self.account, search, cause, charge, Origin::CLI)) {
             Ok(StartResult::Started(run)) => {
-                self.services.runs().live(run.id).ok_or_else(|| Failure::failed("cannot start the search"))
+                runs.live(run.id).ok_or_else(|| Failure::failed("cannot start the search"))
             }
             Err(refusal) if refusal.code == Code::InvalidRequest => Err(Failure::usage(refusal)),
-            Err(refusal) if refusal.code == Code::PremiumUnavailable => {
-                Err(browser_error(self.services.runs()))
-            }
+            Err(refusal) if refusal.code == Code::PremiumUnavailable => Err(browser_error(runs)),
             Ok(_) | Err(_) => Err(Failure::failed("cannot start the search")),
         }
     }

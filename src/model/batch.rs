@@ -117,19 +117,6 @@ pub struct Batch {
     pub simulated: bool,
 }
 
-/// The state of a row.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RowState {
-    /// The search has not begun.
-    Pending,
-    /// The search was charged and started. Contains its run.
-    Started(Box<RunSummary>),
-    /// The search had not begun when the batch was stopped.
-    Skipped,
-    /// The search was refused when its turn came.
-    Refused(RowRefusal),
-}
-
 words! {
     /// The reason why a search of a batch was refused when its turn came: `suppressed`, `invalid_choice`,
     /// `premium_unavailable` or `unreadable`.
@@ -154,28 +141,12 @@ pub struct BatchRow {
     pub position: u32,
     /// What is searched.
     pub search: Search,
-    /// Its state.
-    pub state: RowState,
-}
-
-impl BatchRow {
-    /// Returns the name of the state: `pending`, `skipped`, `refused`, or the status of the run.
-    pub fn status(&self) -> &'static str {
-        match &self.state {
-            RowState::Pending => "pending",
-            RowState::Started(run) => run.status.as_str(),
-            RowState::Skipped => "skipped",
-            RowState::Refused(_) => "refused",
-        }
-    }
-
-    /// Returns the run of the search, if it was started.
-    pub fn run(&self) -> Option<&RunSummary> {
-        match &self.state {
-            RowState::Started(run) => Some(run),
-            _ => None,
-        }
-    }
+    /// `pending`, `skipped`, `refused`, or the status of the run.
+    pub status: String,
+    /// Why the search was refused, if it was.
+    pub reason: Option<RowRefusal>,
+    /// The run of the search, if it was started.
+    pub run: Option<RunSummary>,
 }
 
 /// The row whose turn has come.

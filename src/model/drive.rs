@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::base::ids::RunId;
 use crate::model::coverage::Coverage;
 use crate::model::follow::Lookup;
-use crate::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status};
+use crate::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunSummary, Status, Thumbnails};
 
 /// The result of a driver's write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub struct Delta {
     pub added: Vec<ResultRecord>,
     /// The stored results that have changed, in the order of their ids.
     pub changed: Vec<ResultRecord>,
+    /// The thumbnails of the changed results that got a picture.
+    pub thumbnails: Thumbnails,
     /// The modules that have ended.
     pub reports: Vec<ModuleReport>,
     /// The progress of the run with these reports.
@@ -47,9 +49,10 @@ pub struct Delta {
 }
 
 impl Delta {
-    /// Returns whether there are neither results nor reports.
+    /// Returns whether there are neither results nor thumbnails nor reports.
     pub fn is_empty(&self) -> bool {
-        self.added.is_empty() && self.changed.is_empty() && self.reports.is_empty()
+        let has_results = !self.added.is_empty() || !self.changed.is_empty();
+        !has_results && self.thumbnails.is_empty() && self.reports.is_empty()
     }
 
     /// Adds the report of a module that has ended.

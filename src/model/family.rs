@@ -15,8 +15,8 @@ pub struct StoredFamily {
     pub members: Vec<RunSummary>,
     /// The leads for which runs were started, in the order of these runs. Empty if the root was deleted.
     pub followed: Vec<FollowedLead>,
-    /// The number of accounts that are or were looked up in each of these runs.
-    pub lookups: Vec<u32>,
+    /// The number of accounts that are or were looked up in these runs.
+    pub lookups: u32,
     /// Whether the root is still to follow leads.
     pub is_following: bool,
     /// How the following of leads has ended, if it has.
@@ -55,15 +55,14 @@ impl FollowState {
         let below = family.members.get(1..).unwrap_or_default();
         let ended = below.iter().filter(|run| run.status.is_terminal()).count();
         let started = family.followed.len().max(below.len());
-        let lookups = family.lookups.iter().sum();
         let is_running = family.is_following || family.members.iter().any(|run| !run.status.is_terminal());
-        let so_far = LeadCounts { followed: count(started) + lookups, not_followed: 0 };
+        let so_far = LeadCounts { followed: count(started) + family.lookups, not_followed: 0 };
         Self {
             status: if is_running { FollowStatus::Running } else { FollowStatus::Completed },
             searches_started: count(started),
             // Runs that were deleted since have ended, too.
             searches_completed: count(ended + started - below.len()),
-            lookups,
+            lookups: family.lookups,
             leads: family.end.map_or(so_far, |FollowEnd { leads, .. }| leads),
         }
     }

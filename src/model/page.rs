@@ -30,15 +30,6 @@ pub struct ListFilter {
     pub before: Option<Cursor>,
 }
 
-/// A page of the list.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Page {
-    /// The runs of the page. Live runs are in their current state.
-    pub runs: Vec<RunSummary>,
-    /// The beginning of the next page, if there is one.
-    pub next: Option<Cursor>,
-}
-
 /// A position in the list, after a run. Its text form consists of letters, digits and a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor(pub Timestamp, pub RunId);

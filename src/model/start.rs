@@ -8,6 +8,9 @@ use jiff::{Timestamp, ToSpan};
 use crate::base::ids::{AccountId, BatchId, RunId, WatchId};
 use crate::model::audit::Origin;
 use crate::model::coverage::Coverage;
+use crate::model::credits::Charge;
+#[cfg(test)]
+use crate::model::credits::Cycle;
 use crate::model::drive::InstanceId;
 use crate::model::follow::NewMember;
 use crate::model::notes::RunNotes;
@@ -28,6 +31,8 @@ pub struct NewRun {
     pub search: Search,
     /// What starts it.
     pub cause: Cause,
+    /// The cost of the search.
+    pub charge: Charge,
     /// Whether checks query the simulated web.
     pub simulated: bool,
     /// The ids of the run's modules, in the order of the catalogue.
@@ -48,8 +53,8 @@ pub struct NewRun {
 }
 
 impl NewRun {
-    /// Returns the run in its initial state, with the given cost.
-    pub fn opening(&self, credits: u64) -> RunSummary {
+    /// Returns the run in its initial state.
+    pub fn opening(&self) -> RunSummary {
         let Search { search_type, query, premium, options, choice, follow, .. } = self.search.clone();
         let cause = self.cause;
         RunSummary {
@@ -71,7 +76,7 @@ impl NewRun {
             revision: 0,
             progress: Progress { modules_total: count(self.modules.len()), ..Progress::default() },
             coverage: Coverage::default(),
-            credits_charged: credits,
+            credits_charged: self.charge.credits,
             created_at: self.created_at,
             completed_at: None,
             stopped_at: None,
@@ -91,6 +96,11 @@ impl NewRun {
             account: AccountId::new(),
             search: Search::plain(&Query::parse(SearchType::Username, "alice").unwrap()),
             cause: Cause::Request,
+            charge: Charge {
+                credits: 1,
+                allowed: None,
+                cycle: Cycle::at(Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH),
+            },
             simulated: false,
             modules: Vec::new(),
             created_at: Timestamp::UNIX_EPOCH,

@@ -180,7 +180,7 @@ struct With<T> {
 fn search_of(row: &BatchRow) -> Value {
     let mut search = json!(row.search);
     search["row"] = row.position.into();
-    search["status"] = row.status().into();
-    search["run_id"] = json!(row.run().map(|run| run.id));
+    search["status"] = row.status.as_str().into();
+    search["run_id"] = json!(row.run.as_ref().map(|run| run.id));
     search
 }

@@ -143,13 +143,13 @@ pub fn write_batch(
     let rows =
         |last: Option<&BatchRow>| store.batch_rows(batch.id, last.map_or(0, |last| last.position), PAGE);
     each_item(PAGE, rows, |row| {
-        let found = match row.run() {
+        let found = match &row.run {
             Some(run) => store.run(run.id, batch.account)?,
             None => None,
         };
         let record = found.map(|found| runs.record(found)).transpose()?;
         let Search { search_type, query, .. } = &row.search;
-        let (row, status, run) = (row.position, row.status(), record.as_ref());
+        let (row, status, run) = (row.position, row.status.as_str(), record.as_ref());
         let search = BatchSearchReport { row, search_type: *search_type, query, status, run };
         file.search(&search)
     })?;
@@ -179,7 +179,7 @@ impl BatchMatrix {
         write_csv(out, &head.chain(titles.iter().map(|title| cell(title))).collect::<Vec<_>>())?;
         self.rows.iter().try_for_each(|row| {
             let (number, kind) = (row.row.to_string(), row.search_type.to_string());
-            let head = [number, kind, cell(&row.query), row.status.to_owned()];
+            let head = [number, kind, cell(&row.query), row.status.clone()];
             let outcomes = row.outcomes.iter().map(|outcome| outcome.map_or("", Outcome::as_str).to_owned());
             write_csv(out, &head.into_iter().chain(outcomes).collect::<Vec<_>>())
         })

@@ -16,7 +16,6 @@ use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::drive::{Claim, Notification, Resumable, Subscriber as _};
 use crate::model::run::ModuleReport;
-use crate::model::start::Idempotency;
 use crate::modules::reason::Reason;
 
 /// The stack size of a driver, which holds no page and no document.
@@ -25,8 +24,6 @@ const DRIVER_STACK_BYTES: usize = 512 * 1024;
 /// The maximum interval of searches for runs without a driver, besides the searches of free drivers. The interval is
 /// a tenth of the length of a lease if that is shorter.
 const DISPATCH_EVERY: Duration = Duration::from_secs(5);
-/// The interval at which old idempotency keys are removed.
-const EXPIRE_KEYS_EVERY: Duration = Duration::from_secs(60 * 60);
 /// The time after which what is still unconfirmed is undone. A database server that was suspended may commit an earlier
 /// transaction after it answers again; by then idle transactions (30 s), locks and statements have timed out.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(60);
@@ -140,7 +137,7 @@ impl Runs {
         while let Some(run) = next {
             driver::drive(self, &run);
             self.follow_leads(&run);
-            if run.opening().batch.is_some() {
+            if run.opening.batch.is_some() {
                 // The next run of a batch can start.
                 self.wake();
             }
@@ -266,12 +263,12 @@ impl Runs {
         if let Some(from) = self.take_over(&[], false, Some(run))? {
             let run = LiveRun::resume(from, Arc::default());
             let mut last = run.unchanged();
-            for id in run.modules() {
+            for id in &run.modules {
                 let platform = catalog.get(id).map_or(id.as_str(), |module| module.platform());
                 last.add_report(ModuleReport::skipped(id, platform, Reason::Stopped));
             }
             ending::store_stopped(self, &run, last)?;
-            self.notify(Notification::TakenOver { run: run.id(), epoch: run.lease().epoch });
+            self.notify(Notification::TakenOver { run: run.id(), epoch: run.lease.epoch });
         }
         Ok(())
     }
@@ -286,7 +283,7 @@ impl Runs {
     /// Removes cached answers that no later check will use. The maintenance thread calls this every few seconds.
     pub fn sweep_caches(&self) {
         self.checker.evict_expired();
-        self.scheduler.answers().sweep(Instant::now());
+        self.scheduler.answers.sweep(Instant::now());
     }
 
     /// Executes the periodic tasks that are due. The maintenance thread calls this about once a second.
@@ -295,7 +292,7 @@ impl Runs {
         self.scheduler.sweep(Instant::now());
         // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over
         // afterwards.
-        let [dispatch, share_health, expire_keys] = &mut *self.due.lock();
+        let [dispatch, share_health] = &mut *self.due.lock();
         if self.is_shutting_down() {
             return;
         }
@@ -311,12 +308,6 @@ impl Runs {
             self.health.share();
             if let Err(error) = self.store.undo_unconfirmed(CONFIRMED_WITHIN) {
                 log!(error.log_level(), "cannot undo what was not confirmed: {error}");
-            }
-        }
-        if is_due(expire_keys, EXPIRE_KEYS_EVERY) {
-            let before = Idempotency::valid_since(self.clock.now());
-            if let Err(error) = self.store.forget_idempotency(before) {
-                log!(error.log_level(), "cannot remove expired idempotency keys: {error}");
             }
         }
     }

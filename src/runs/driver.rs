@@ -14,7 +14,6 @@ mod lookups;
 mod pictures;
 
 use std::collections::{HashMap, HashSet};
-use std::mem::take;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -27,7 +26,7 @@ use parking_lot::Mutex;
 use super::ending::{self, Failure, Retry};
 use super::health::counting::HealthUpdates;
 use super::live::{LiveRun, Stopped};
-use super::pictures::avatar::Avatar;
+use super::pictures::picture::Picture;
 use super::scheduler::Group;
 use super::service::Runs;
 use crate::model::drive::{Delta, Write};
@@ -59,7 +58,7 @@ pub(super) fn drive(runs: &Arc<Runs>, run: &Arc<LiveRun>) {
 
 /// Returns the query of a run, unless it must not be searched any more.
 fn query_of(runs: &Runs, run: &LiveRun) -> Result<Query, Failure> {
-    if run.lease().epoch > MOST_TAKE_OVERS {
+    if run.lease.epoch > MOST_TAKE_OVERS {
         error!(
             "run {}: abandoned after {MOST_TAKE_OVERS} take-overs, since it may crash the processes that drive it",
             run.id()
@@ -67,7 +66,7 @@ fn query_of(runs: &Runs, run: &LiveRun) -> Result<Query, Failure> {
         return Err(("internal_error", "the search was interrupted too many times and is not tried again"));
     }
     // The query was valid for the version of this program that accepted it.
-    let query = Query::parse(run.opening().search_type, &run.opening().query)
+    let query = Query::parse(run.opening.search_type, &run.opening.query)
         .map_err(|_| ("internal_error", "this version of the program cannot resume the search"))?;
     match runs.suppressed().holds(&query) {
         true => Err(("suppressed", "the query is suppressed now")),
@@ -81,7 +80,7 @@ fn drive_to_its_end(runs: &Arc<Runs>, run: &Arc<LiveRun>) -> Result<(), Failure>
     let (catalog, reports) = (runs.catalog(), run.reports());
     let done: HashSet<&str> = reports.iter().map(|report| report.module.as_str()).collect();
     let mut round = Vec::new();
-    for id in run.modules().iter().filter(|id| !done.contains(id.as_str())) {
+    for id in run.modules.iter().filter(|id| !done.contains(id.as_str())) {
         match catalog.get(id) {
             Some(module) => {
                 let (module, query) = (Arc::clone(module), Arc::clone(&query));
@@ -90,8 +89,8 @@ fn drive_to_its_end(runs: &Arc<Runs>, run: &Arc<LiveRun>) -> Result<(), Failure>
             None => driver.unsaved.add_report(ModuleReport::skipped(id, id, Reason::Disabled)),
         }
     }
-    if run.lease().epoch > 0 {
-        info!("run {}: resumed with {} of {} modules left", run.id(), round.len(), run.modules().len());
+    if run.lease.epoch > 0 {
+        info!("run {}: resumed with {} of {} modules left", run.id(), round.len(), run.modules.len());
     }
     driver.ask(round);
     while run.stopped().is_none() && !driver.store_refuses() {
@@ -131,7 +130,7 @@ impl TimeLimit {
     /// Returns the limit of a run. Both the deadline and the time budget count from the moment when the run was first
     /// driven, by this process or another.
     fn of(run: &LiveRun, run_timeout: Duration) -> Self {
-        let budget = run.opening().options.time_budget.map(|secs| Duration::from_secs(secs.into()));
+        let budget = run.opening.options.time_budget.map(|secs| Duration::from_secs(secs.into()));
         let (time, grace, reason) = match budget.filter(|budget| *budget < run_timeout) {
             Some(budget) => (budget, BUDGET_GRACE, Reason::TimeBudget),
             None => (run_timeout, DEADLINE_GRACE, Reason::RunDeadline),
@@ -146,11 +145,11 @@ enum Message {
     /// The check with that place has ended, or is not made.
     Ended { place: usize, report: Arc<Report>, took: Duration, at: Timestamp },
     /// A picture was fetched, or is given up.
-    Picture { result: u32, avatar: Option<Avatar> },
+    Picture { result: u32, picture: Option<Picture> },
     /// The check with that place has begun. It may be a trial of a host with an open circuit.
     Begun { place: usize, trial: Option<String> },
-    /// The run was stopped here, or maybe by another instance, as the next save will say.
-    Stopped { elsewhere: bool },
+    /// The run was stopped here, or maybe by another instance, as a save will say.
+    Woken,
 }
 
 struct Driver<'a> {
@@ -192,10 +191,10 @@ struct Driver<'a> {
 impl<'a> Driver<'a> {
     fn new(runs: &'a Arc<Runs>, run: &'a Arc<LiveRun>, query: Arc<Query>) -> Self {
         let (sender, receiver) = channel();
-        let stop = sender.clone();
+        let wake = sender.clone();
         // A driver that has ended needs no wake-up.
-        run.set_driver(Box::new(move |elsewhere| drop(stop.send(Message::Stopped { elsewhere }))));
-        let (opening, (_, results, _)) = (run.opening(), run.snapshot());
+        run.set_driver(move || drop(wake.send(Message::Woken)));
+        let (opening, (_, results, _)) = (&run.opening, run.snapshot());
         // A module that the catalogue no longer has counts as a site.
         let (catalog, mut done) = (runs.catalog(), run.reports());
         done.retain(|report| catalog.get(&report.module).is_none_or(|module| !module.reads_only_feeds()));
@@ -250,14 +249,14 @@ impl<'a> Driver<'a> {
     /// stored results. The last reports are stored with the end.
     fn is_finished(&self) -> bool {
         let has_results = !self.unsaved.added.is_empty() || !self.unsaved.changed.is_empty();
-        let follows = self.run.opening().follow.is_some();
+        let follows = self.run.opening.follow.is_some();
         self.is_idle() && if follows { self.is_saved() } else { !has_results }
     }
 
     /// Begins the next round of look-ups. Returns `false` if there is none.
     fn look_up_next(&mut self) -> bool {
         // A run that fails is refunded, so it asks nobody else.
-        let may_look_up = self.run.opening().follow.is_some() && self.failure().is_none();
+        let may_look_up = self.run.opening.follow.is_some() && self.failure().is_none();
         if !may_look_up || self.why_over().is_some() {
             return false;
         }
@@ -282,7 +281,7 @@ impl<'a> Driver<'a> {
             return Some("no module came to a conclusion");
         }
         // Results from local lists are shown, but they alone do not justify the price of a search.
-        let has_only_lists = self.site_failed && !self.health_updates.lock().has_conclusion();
+        let has_only_lists = self.site_failed && !self.health_updates.lock().has_conclusion;
         has_only_lists.then_some("no site that was asked gave a conclusion")
     }
 
@@ -312,10 +311,10 @@ impl<'a> Driver<'a> {
                     self.note(&asked, Arc::unwrap_or_clone(report), took);
                 }
             }
-            Message::Picture { result, avatar } => {
+            Message::Picture { result, picture } => {
                 self.pictures -= 1;
-                if let Some(avatar) = avatar {
-                    self.add_avatar(result, &avatar);
+                if let Some(picture) = picture {
+                    self.add_picture(result, picture);
                 }
             }
             Message::Begun { place, trial } => {
@@ -323,20 +322,19 @@ impl<'a> Driver<'a> {
                     asked.begun = Some((Instant::now(), trial));
                 }
             }
-            Message::Stopped { elsewhere: true } => self.save_at = Instant::now(),
-            Message::Stopped { elsewhere: false } => {}
+            Message::Woken => self.save_at = Instant::now(),
         }
     }
 
     /// Returns the moment at which the next save is due.
     fn save_due(&self, now: Instant) -> Instant {
         let is_urgent = !self.unsaved.added.is_empty() || self.is_idle() && !self.is_saved();
-        self.retry.at().unwrap_or(if is_urgent { now } else { self.save_at })
+        self.retry.at.unwrap_or(if is_urgent { now } else { self.save_at })
     }
 
     fn save_if_due(&mut self) {
         let now = Instant::now();
-        if now >= self.save_due(now) && !self.is_finished() {
+        if now >= self.save_due(now) && !self.is_finished() && self.run.stopped().is_none() {
             self.save();
         }
     }
@@ -347,7 +345,7 @@ impl<'a> Driver<'a> {
         // A save that only renews the lease changes nothing that readers see.
         self.unsaved.revision += u64::from(!self.unsaved.is_empty());
         let (run, runs) = (self.run, self.runs);
-        match runs.store.save(run.id(), run.lease(), &self.unsaved, runs.config.lease) {
+        match runs.store.save(run.id(), run.lease, &self.unsaved, runs.config.lease) {
             Ok(Write::LeaseLost) => return run.lose(),
             // Another instance got the request, and its notification may have been lost.
             Ok(Write::Stopped(at)) => run.end_early(at),
@@ -356,10 +354,10 @@ impl<'a> Driver<'a> {
         }
         (self.retry, self.save_at, self.has_lookups) = (Retry::default(), Instant::now() + SAVE_EVERY, false);
         runs.figures.results.add(self.unsaved.added.len() as u64);
-        let Delta { added, changed, reports, .. } = &mut self.unsaved;
-        let (added, changed, reports) = (take(added), take(changed), take(reports));
-        added.iter().chain(&changed).for_each(|record| self.fetch_picture(record));
-        run.add(Delta { added, changed, reports, ..self.unsaved.clone() });
+        let saved = std::mem::take(&mut self.unsaved);
+        saved.added.iter().chain(&saved.changed).for_each(|record| self.fetch_picture(record));
+        run.add(saved);
+        self.unsaved = run.unchanged();
     }
 
     /// Returns whether what must be stored before the end can no longer be stored. The run then ends as failed.
@@ -371,6 +369,7 @@ impl<'a> Driver<'a> {
     fn finish(mut self) {
         let failure = if self.store_refuses() {
             (self.unsaved.added, self.unsaved.changed) = (Vec::new(), Vec::new());
+            self.unsaved.thumbnails.clear();
             Some(ending::NOT_STORED)
         } else if let Some(message) = self.failure() {
             let is_stopped = self.run.stopped_at().is_some();

@@ -19,16 +19,12 @@ const LONGEST_RETRY: Duration = Duration::from_secs(2);
 pub(super) struct Retry {
     pause: Duration,
     since: Option<Instant>,
-    at: Option<Instant>,
+    /// The time of the next try, if the last one failed.
+    pub(super) at: Option<Instant>,
     is_broken: bool,
 }
 
 impl Retry {
-    /// Returns the time of the next try, if the last one failed.
-    pub(super) fn at(&self) -> Option<Instant> {
-        self.at
-    }
-
     /// Returns whether the store fails for another reason than being unavailable, or has been unavailable for
     /// `patience`.
     pub(super) fn is_hopeless(&self, patience: Duration) -> bool {
@@ -80,7 +76,7 @@ pub(super) fn store(runs: &Runs, run: &LiveRun, mut last: Delta, failure: Option
         if run.stopped().is_some() {
             return;
         }
-        run.wait_until_stopped(retry.at().unwrap_or_else(Instant::now));
+        run.wait_until_stopped(retry.at.unwrap_or_else(Instant::now));
     }
 }
 
@@ -93,7 +89,7 @@ pub(super) fn store_stopped(runs: &Runs, run: &LiveRun, mut last: Delta) -> Resu
 fn try_to_store(runs: &Runs, run: &LiveRun, last: &mut Delta, ending: &Ending) -> Result<(), StorageError> {
     last.revision += 1;
     let credits = run.summary().credits_charged;
-    match runs.store.finish(run.id(), run.lease(), last, ending)? {
+    match runs.store.finish(run.id(), run.lease, last, ending)? {
         Write::Done | Write::Stopped(_) => {
             match ending.error {
                 Some(_) => runs.figures.note_failure(credits),

@@ -14,7 +14,7 @@ pub struct Figures {
     started: [Counter; SearchType::ALL.len()],
     /// The number of searches that were completed by this process.
     pub completed: Counter,
-    /// The number of searches that failed in this process.
+    /// The number of searches that failed in this process, each of which was refunded.
     pub failed: Counter,
     /// The number of interrupted searches that were taken over.
     pub taken_over: Counter,
@@ -34,8 +34,6 @@ pub struct Figures {
     pub charges: Counter,
     /// The credits charged.
     pub credits_charged: Counter,
-    /// The number of refunds.
-    pub refunds: Counter,
     /// The credits refunded.
     pub credits_refunded: Counter,
 }
@@ -51,7 +49,6 @@ impl Figures {
     /// Records that a search failed and its credits were refunded.
     pub(super) fn note_failure(&self, credits: u64) {
         self.failed.one();
-        self.refunds.one();
         self.credits_refunded.add(credits);
     }
 

@@ -7,6 +7,7 @@
 //! The first frame of a stream is `run`, then results and progress follow, and the last is `done`. If nothing happens for a
 //! while, it sends a comment. At the longest duration it sends `reconnect`, and if the server fails or shuts down, `error`.
 
+use std::error::Error as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -52,6 +53,7 @@ pub enum Next {
 /// A reader that follows a run from its first result, or from a given one, to its `done` frame.
 pub struct Follower {
     runs: Arc<Runs>,
+    /// The run as it was when its reader began.
     summary: RunSummary,
     /// The id up to which results are left out, even if they change.
     left_out: u32,
@@ -66,11 +68,6 @@ impl Follower {
     pub(super) fn new(runs: Arc<Runs>, summary: RunSummary, at: Position, left_out: u32) -> Self {
         let changes = runs.changes_of(summary.id);
         Self { runs, summary, left_out, at, is_done: false, changes, silent_since: None }
-    }
-
-    /// Returns the run as it was when its reader began.
-    pub fn summary(&self) -> &RunSummary {
-        &self.summary
     }
 
     /// Returns the `run` frame, which comes first.
@@ -91,21 +88,35 @@ impl Follower {
             let seen = self.changes.last();
             let live = self.runs.live(self.summary.id).filter(|run| run.serves(self.at));
             let read = match live {
-                Some(run) => run.after(self.at, self.left_out).map(|step| Read::Step(step.into())),
-                None => Some(self.read(seen, until)?),
+                Some(run) => run.after(self.at, self.left_out).map(|step| Arc::new(Ok(Some(step)))),
+                None => self.read(seen, until),
             };
             let mut wake_at = until;
-            match read {
-                Some(Read::Gone) => return Ok(Next::Stopped(Stopped::Deleted)),
-                Some(Read::Step(step)) if step.end != self.at || step.is_last => {
-                    (self.at, self.is_done) = (step.end, step.is_last);
-                    if !step.frames.is_empty() {
-                        return Ok(Next::Frames(step.frames.clone()));
+            match read.as_deref() {
+                Some(Ok(None)) => return Ok(Next::Stopped(Stopped::Deleted)),
+                Some(Ok(Some(step))) => {
+                    self.silent_since = None;
+                    if step.end != self.at || step.is_last {
+                        (self.at, self.is_done) = (step.end, step.is_last);
+                        if !step.frames.is_empty() {
+                            return Ok(Next::Frames(step.frames.clone()));
+                        }
+                        continue;
                     }
-                    continue;
                 }
-                Some(Read::Failed) => wake_at = until.min(Instant::now() + POLL_EVERY),
-                Some(Read::Step(_)) | None => {}
+                Some(Err(error)) => {
+                    let silent_for = self.silent_since.get_or_insert_with(Instant::now).elapsed();
+                    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+                    if !error.is_unavailable() {
+                        return Err(StorageError::broken(cause));
+                    }
+                    if silent_for >= OUTAGE_TIMEOUT {
+                        return Err(StorageError::unavailable(cause));
+                    }
+                    wake_at = until.min(Instant::now() + POLL_EVERY);
+                }
+                // Another reader has read for the whole time.
+                None => {}
             }
             if self.runs.is_shutting_down() {
                 return Ok(Next::Stopped(Stopped::Shutdown));
@@ -117,34 +128,17 @@ impl Follower {
         Ok(Next::End)
     }
 
-    /// Reads from the store what was not read, or returns the same read of another reader. Returns [`Read::Failed`] while
-    /// the store is unavailable for a short time.
-    fn read(&mut self, seen: u64, until: Instant) -> Result<Read, StorageError> {
+    /// Reads from the store what was not read, or returns the same read of another reader.
+    fn read(&self, seen: u64, until: Instant) -> Option<Read> {
         let Runs { store, reads, .. } = &*self.runs;
         let (run, at, left_out) = (&self.summary, self.at, self.left_out);
-        let mut failed = None;
-        let read = reads.get_or_compute(&(run.id, at, left_out, seen), until, || {
-            let (value, ttl, weight) = match read(store, run, at, left_out) {
-                Ok(Some(step)) => {
-                    let weight = step.frames.iter().map(|frame| frame.len()).sum();
-                    (Read::Step(step.into()), POLL_EVERY, weight)
-                }
-                Ok(None) => (Read::Gone, POLL_EVERY, 0),
-                Err(error) => {
-                    failed = Some(error);
-                    (Read::Failed, FAILED_FOR, 0)
-                }
-            };
-            Computed { value, ttl, weight }
-        });
-        if let Some(read @ (Read::Step(_) | Read::Gone)) = read {
-            self.silent_since = None;
-            return Ok(read);
-        }
-        let error =
-            failed.unwrap_or_else(|| StorageError::unavailable("the same read of another request failed"));
-        let silent_for = self.silent_since.get_or_insert_with(Instant::now).elapsed();
-        if error.is_unavailable() && silent_for < OUTAGE_TIMEOUT { Ok(Read::Failed) } else { Err(error) }
+        reads.get_or_compute(&(run.id, at, left_out, seen), until, || {
+            let read = read(store, run, at, left_out);
+            let ttl = if read.is_ok() { POLL_EVERY } else { FAILED_FOR };
+            let frames = read.iter().flatten().flat_map(|step| &step.frames);
+            let weight = frames.map(|frame| frame.len()).sum();
+            Computed { value: Arc::new(read), ttl, weight }
+        })
     }
 }
 
@@ -205,7 +199,7 @@ impl Stream {
     pub fn run(mut self, out: &mut dyn Write) -> io::Result<()> {
         let ends_at = Instant::now() + self.ceiling;
         let mut asked_at = Instant::now();
-        let RunSummary { id: run_id, status: known, .. } = *self.follower.summary();
+        let RunSummary { id: run_id, status: known, .. } = self.follower.summary;
         out.write_all(&self.follower.run_frame())?;
         let mut quiet_until = Instant::now() + self.keep_alive;
         let (status, error, message, retry_after) = loop {
@@ -257,7 +251,7 @@ impl Stream {
     /// Returns the data of the `error` frame when the store fails. A new attachment may succeed after a second.
     fn unavailable(&self, error: &StorageError) -> (Status, &'static str, &'static str, Option<u32>) {
         warn!(request_id = self.request_id.as_str(); "cannot continue a stream: {error}");
-        let status = self.follower.summary().status;
+        let status = self.follower.summary.status;
         (status, "unavailable", "the service cannot reach its database", Some(1))
     }
 }

@@ -10,7 +10,7 @@ use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
 use crate::model::drive::Position;
 use crate::model::family::FollowState;
-use crate::model::page::{Cursor, ListFilter, Page, cut};
+use crate::model::page::{Cursor, ListFilter, cut};
 use crate::model::run::{ResultRecord, RunSummary};
 use crate::modules::query::Query;
 
@@ -121,14 +121,20 @@ impl Runs {
         }
     }
 
-    /// Returns at most `limit` runs of an account that match the filter.
+    /// Returns at most `limit` runs of an account that match the filter, and the beginning of the next page, if there is
+    /// one.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn page(&self, account: AccountId, filter: &ListFilter, limit: usize) -> Result<Page, StorageError> {
+    pub fn page(
+        &self,
+        account: AccountId,
+        filter: &ListFilter,
+        limit: usize,
+    ) -> Result<(Vec<RunSummary>, Option<Cursor>), StorageError> {
         // One additional run shows whether there is a further page.
         let mut runs = self.store.list(account, filter, limit.saturating_add(1))?;
         let next = cut(&mut runs, limit).map(Cursor::after);
-        Ok(Page { runs, next })
+        Ok((runs, next))
     }
 }

@@ -92,7 +92,7 @@ impl Runs {
         if let Some(live) = live {
             live.stop(Stopped::Deleted);
         }
-        self.scheduler.answers().forget(run);
+        self.scheduler.answers.forget(run);
         self.notify_readers(run);
     }
 
@@ -106,7 +106,7 @@ impl Runs {
 
     /// Stops a run that another instance drives with a later lease, before its driver detects this by a refused write.
     fn note_taken_over(&self, run: RunId, epoch: u64) {
-        if let Some(live) = self.live(run).filter(|live| live.lease().epoch < epoch) {
+        if let Some(live) = self.live(run).filter(|live| live.lease.epoch < epoch) {
             live.lose();
         }
         self.notify_readers(run);
@@ -126,7 +126,7 @@ impl Subscriber for Runs {
             Notification::TakenOver { run, epoch } => self.note_taken_over(run, epoch),
             Notification::Stopped(run) => {
                 if let Some(live) = self.live(run) {
-                    live.request_save();
+                    live.wake_driver();
                 }
             }
             Notification::Deleted(run) => self.note_deleted(run),
@@ -154,10 +154,7 @@ impl Runs {
         with_family: bool,
         by: &Origin,
     ) -> Result<bool, StorageError> {
-        let deleted = match with_family {
-            true => self.store.delete_family(id, account, by)?,
-            false => self.store.delete(id, account, by)?.then_some(id).into_iter().collect(),
-        };
+        let deleted = self.store.delete(id, account, with_family, by)?;
         deleted.iter().for_each(|run| self.note_deleted(*run));
         Ok(!deleted.is_empty())
     }
@@ -194,7 +191,7 @@ fn poll(runs: &Weak<Runs>) {
 
 /// Inserts a run, unless it is registered with a later lease.
 fn put(live: &mut HashMap<RunId, Arc<LiveRun>>, run: &Arc<LiveRun>) -> bool {
-    if live.get(&run.id()).is_some_and(|known| known.lease().epoch > run.lease().epoch) {
+    if live.get(&run.id()).is_some_and(|known| known.lease.epoch > run.lease.epoch) {
         return false;
     }
     live.insert(run.id(), Arc::clone(run));
@@ -214,7 +211,7 @@ mod tests {
         let new = NewRun::example();
         let run = |epoch| {
             let lease = InstanceId(Uuid::nil()).lease(epoch);
-            Arc::new(LiveRun::resume(Resumable::new(new.opening(1), lease, Vec::new()), Arc::default()))
+            Arc::new(LiveRun::resume(Resumable::new(new.opening(), lease, Vec::new()), Arc::default()))
         };
         let mut live = HashMap::new();
         let (early, late) = (run(0), run(2));

@@ -18,12 +18,9 @@ use crate::base::cache::{Bounds, Cache};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
-use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::drive::{InstanceId, Position};
 use crate::model::run::RunSummary;
-use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency};
 use crate::modules::catalog::Catalog;
 use crate::modules::checker::Checker;
 use crate::modules::outcome::Pause;
@@ -168,7 +165,7 @@ pub struct Runs {
     /// one. A slow read holds up nobody else.
     pub(super) reads: Cache<(RunId, Position, u32, u64), Read>,
     /// The times at which the periodic tasks are due that start runs, share what was learned, and remove keys.
-    pub(super) due: Mutex<[Instant; 3]>,
+    pub(super) due: Mutex<[Instant; 2]>,
 }
 
 impl Runs {
@@ -212,7 +209,7 @@ impl Runs {
             live: RwLock::default(),
             changes: Mutex::default(),
             reads: Cache::new(READS),
-            due: Mutex::new([Instant::now(); 3]),
+            due: Mutex::new([Instant::now(); 2]),
         });
         runs.start_polling();
         runs
@@ -233,23 +230,6 @@ impl Runs {
     pub fn print(&self, page: &str) -> Result<Vec<u8>, ProbeError> {
         self.browsers.print(page, Instant::now() + PRINTING)
     }
-}
-
-/// A search to be started.
-#[derive(Debug, Clone)]
-pub struct StartRequest {
-    /// The account that is charged.
-    pub account: AccountId,
-    /// What is searched for.
-    pub search: Search,
-    /// What starts it.
-    pub cause: Cause,
-    /// The cost of the search.
-    pub charge: Charge,
-    /// The caller's `Idempotency-Key`, if there is one.
-    pub idempotency: Option<Idempotency>,
-    /// The origin of the request, for the audit.
-    pub origin: Origin,
 }
 
 /// The result of a request.

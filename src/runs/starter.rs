@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::dispatcher::Slot;
-use super::service::{ModuleCounts, Runs, StartRequest, StartResult};
+use super::service::{ModuleCounts, Runs, StartResult};
 use super::suppression::Suppressed;
-use crate::base::ids::RunId;
-use crate::model::drive::{InstanceId, Resumable};
+use crate::base::ids::{AccountId, RunId};
+use crate::model::audit::Origin;
+use crate::model::credits::Charge;
+use crate::model::drive::Resumable;
 use crate::model::refusal::{Code, Refusal};
 use crate::model::run::{ModuleReport, RunSummary};
 use crate::model::search::Search;
@@ -19,21 +21,47 @@ use crate::modules::query::{Query, SearchType};
 use crate::modules::reason::Reason;
 
 impl Runs {
+    /// Returns the run of a search that can be started.
+    pub fn new_run(
+        &self,
+        account: AccountId,
+        search: Search,
+        cause: Cause,
+        charge: Charge,
+        origin: Origin,
+    ) -> NewRun {
+        NewRun {
+            id: RunId::new(),
+            account,
+            search,
+            cause,
+            charge,
+            simulated: self.config.simulated,
+            modules: Vec::new(),
+            created_at: self.clock.now(),
+            owner: None,
+            holds: self.config.lease,
+            is_unconfirmed: false,
+            idempotency: None,
+            origin,
+        }
+    }
+
     /// Charges a search, and starts it if a driver is free. Otherwise it waits in the queue of all instances.
     ///
     /// # Errors
     /// Returns why it is refused. A suppressed query is refused before anything else is checked.
-    pub fn start(self: &Arc<Self>, request: StartRequest) -> Result<StartResult, Refusal> {
+    pub fn start(self: &Arc<Self>, new: NewRun) -> Result<StartResult, Refusal> {
         let slot = self.reserve();
-        self.begin(request, slot)
+        self.begin(new, slot)
     }
 
     /// Charges a search that nobody waits for, and adds it to the queue of all instances even if a driver is free here.
     ///
     /// # Errors
     /// Returns the errors of [`Self::start`].
-    pub fn start_later(self: &Arc<Self>, request: StartRequest) -> Result<StartResult, Refusal> {
-        self.begin(request, None)
+    pub fn start_later(self: &Arc<Self>, new: NewRun) -> Result<StartResult, Refusal> {
+        self.begin(new, None)
     }
 
     /// Charges a search, and gives it to a driver. Without one it waits in the queue.
@@ -42,30 +70,31 @@ impl Runs {
     /// Returns the errors of [`Self::start`].
     pub(super) fn begin(
         self: &Arc<Self>,
-        mut request: StartRequest,
+        mut new: NewRun,
         slot: Option<Slot>,
     ) -> Result<StartResult, Refusal> {
-        let modules = match self.check(&request) {
+        new.modules = match self.check(&new) {
             Ok(modules) => modules,
             Err(refusal) if refusal.code == Code::Suppressed => return Err(refusal),
-            Err(refusal) => return self.known_run(&request, refusal),
+            Err(refusal) => return self.known_run(&new, refusal),
         };
-        if slot.is_none() && self.is_queue_full(&request)? {
-            return self.known_run(&request, Refusal::overloaded(5));
+        if slot.is_none() && self.is_queue_full(&new)? {
+            return self.known_run(&new, Refusal::overloaded(5));
         }
-        let charge = request.charge;
-        let Search { choice, options, .. } = &mut request.search;
+        let Search { choice, options, .. } = &mut new.search;
         options.named = !choice.modules.is_empty();
         (options.nsfw, options.passive) = (choice.nsfw, choice.passive);
         // A picture may be on the searched domain itself.
         options.avatars &= !choice.passive;
-        let new = self.new_run(request, modules, slot.as_ref().map(|_| self.instance));
-        match self.store.start(&new, &charge)? {
+        new.owner = slot.as_ref().map(|_| self.instance);
+        new.is_unconfirmed =
+            new.idempotency.is_none() && matches!(new.cause, Cause::Request | Cause::Retry(_));
+        match self.store.start(&new)? {
             Started::Repeated(id) => return Ok(StartResult::Repeated(id)),
             Started::Refused(refusal) => return Err(refusal),
-            Started::Created => self.figures.note_start(new.search.search_type, charge.credits),
+            Started::Created => self.figures.note_start(new.search.search_type, new.charge.credits),
         }
-        let opening = new.opening(charge.credits);
+        let opening = new.opening();
         if let Some(slot) = slot {
             let from = Resumable::new(opening.clone(), self.instance.lease(0), new.modules);
             if let Some(run) = self.resume(from) {
@@ -80,8 +109,8 @@ impl Runs {
     }
 
     /// Checks everything that can be checked before a charge. Returns the ids of the search's modules.
-    fn check(&self, request: &StartRequest) -> Result<Vec<String>, Refusal> {
-        let Search { search_type, query, premium, choice, .. } = &request.search;
+    fn check(&self, new: &NewRun) -> Result<Vec<String>, Refusal> {
+        let Search { search_type, query, premium, choice, .. } = &new.search;
         let query = Query::parse(*search_type, query)?;
         if self.is_suppressed(&query) {
             return Err(Refusal::suppressed());
@@ -99,38 +128,20 @@ impl Runs {
     /// Returns whether the queue is full, so far as this process knows: the limit may be exceeded by a few runs. An account
     /// without a waiting run is never refused because of the runs of others, and the number of runs that leads start has
     /// its own limit. It is not checked in the transaction of the start, which would delay the drivers that empty the queue.
-    fn is_queue_full(&self, request: &StartRequest) -> Result<bool, Refusal> {
+    fn is_queue_full(&self, new: &NewRun) -> Result<bool, Refusal> {
         let most = self.config.max_waiting;
-        if request.cause.member().is_some() || self.queue.lock().waiting < most {
+        if new.cause.member().is_some() || self.queue.lock().waiting < most {
             return Ok(false);
         }
-        let (all, of_account) = self.store.queue_length(self.config.simulated, Some(request.account))?;
+        let (all, of_account) = self.store.queue_length(self.config.simulated, Some(new.account))?;
         Ok(of_account > 0 && all >= most)
-    }
-
-    fn new_run(&self, request: StartRequest, modules: Vec<String>, owner: Option<InstanceId>) -> NewRun {
-        NewRun {
-            id: RunId::new(),
-            account: request.account,
-            search: request.search,
-            cause: request.cause,
-            simulated: self.config.simulated,
-            modules,
-            created_at: self.clock.now(),
-            owner,
-            holds: self.config.lease,
-            is_unconfirmed: request.idempotency.is_none()
-                && matches!(request.cause, Cause::Request | Cause::Retry(_)),
-            idempotency: request.idempotency,
-            origin: request.origin,
-        }
     }
 
     /// Returns the run of a known idempotency key, or else the refusal. A request that would be refused now may have
     /// been accepted before, with another catalogue, with a browser, or before the shutdown.
-    fn known_run(&self, request: &StartRequest, refusal: Refusal) -> Result<StartResult, Refusal> {
-        let Some(idempotency) = &request.idempotency else { return Err(refusal) };
-        match self.store.known_request(request.account, idempotency)? {
+    fn known_run(&self, new: &NewRun, refusal: Refusal) -> Result<StartResult, Refusal> {
+        let Some(idempotency) = &new.idempotency else { return Err(refusal) };
+        match self.store.known_request(new.account, idempotency)? {
             Some(Started::Repeated(id)) => Ok(StartResult::Repeated(id)),
             Some(Started::Refused(mismatch)) => Err(mismatch),
             _ => Err(refusal),
@@ -157,7 +168,7 @@ impl Runs {
     /// driven are not stopped.
     pub fn suppress(&self, list: Suppressed) {
         *self.suppression.write() = Arc::new(list);
-        self.scheduler.answers().clear();
+        self.scheduler.answers.clear();
     }
 
     /// Returns whether a query is suppressed.
@@ -179,7 +190,7 @@ impl Runs {
     /// entry may give others. Runs that are being driven keep their modules.
     pub fn use_catalog(&self, catalog: Arc<Catalog>) {
         *self.catalog.write() = catalog;
-        self.scheduler.answers().clear();
+        self.scheduler.answers.clear();
         self.checker.forget_verdicts();
     }
 

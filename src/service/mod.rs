@@ -22,15 +22,15 @@ use crate::model::diff::Diff;
 use crate::model::refusal::{Code, Refusal, in_order, values};
 use crate::model::run::RunSummary;
 use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency};
+use crate::model::start::{Cause, Idempotency, NewRun};
 use crate::model::watch::{ChangeKind, NewWatch, Watch};
 use crate::modules::profile_index::ProfileIndex;
 use crate::modules::query::Query;
 use crate::runs::batches::draft::Draft;
 use crate::runs::record::{Findings, RunRecord};
-use crate::runs::service::{Runs, StartRequest, StartResult};
+use crate::runs::service::{Runs, StartResult};
 use crate::store::Store;
-use crate::watches::keeper::start_request;
+use crate::watches::keeper;
 use crate::webhooks::registry::Webhooks;
 
 /// What the API and the web app are made of.
@@ -109,9 +109,8 @@ impl Services {
         origin: Origin,
     ) -> Result<RunSummary, Refusal> {
         let charge = self.accounts.charge(caller, search.cost());
-        let (account, cause) = (caller.account.id, Cause::Request);
-        let request = StartRequest { account, search, cause, charge, idempotency, origin };
-        self.started(caller, self.runs.start(request))
+        let new = self.runs.new_run(caller.account.id, search, Cause::Request, charge, origin);
+        self.started(caller, self.runs.start(NewRun { idempotency, ..new }))
     }
 
     /// Asks the modules of a run again that came to no conclusion.
@@ -130,9 +129,8 @@ impl Services {
         self.check_plan(caller, search.premium)?;
         let idempotency = self.idempotency(key, ("retry", run.id));
         let charge = self.accounts.charge(caller, search.cost());
-        let (account, cause) = (run.account, Cause::Retry(run.id));
-        let request = StartRequest { account, search, cause, charge, idempotency, origin };
-        self.started(caller, self.runs.start(request))
+        let new = self.runs.new_run(run.account, search, Cause::Retry(run.id), charge, origin);
+        self.started(caller, self.runs.start(NewRun { idempotency, ..new }))
     }
 
     /// Starts the search for a lead of a run, or finds the one that it has.
@@ -167,8 +165,8 @@ impl Services {
         self.check_plan(caller, watch.premium)?;
         let charge = self.accounts.charge(caller, watch.search().cost());
         let idempotency = self.idempotency(key, ("watch", watch.id));
-        let request = StartRequest { idempotency, ..start_request(watch, None, charge, origin) };
-        match self.runs.start(request) {
+        let new = keeper::new_run(&self.runs, watch, None, charge, origin);
+        match self.runs.start(NewRun { idempotency, ..new }) {
             Err(refusal) if refusal.fact("field") == "query" => {
                 let message = "the query of the watch is no longer valid: delete the watch";
                 Err(Refusal::new(Code::Conflict, message))

@@ -314,16 +314,10 @@ impl Store {
 
     fn record(&self, name: &'static str, writes: bool, began: Instant, failure: Option<&StorageError>) {
         let metrics = Arc::clone(self.operations.lock().entry(name).or_default());
-        metrics.note(began.elapsed(), failure);
-        self.outage.note(name, writes, failure, Instant::now());
-    }
-}
-
-impl OperationMetrics {
-    fn note(&self, took: Duration, failure: Option<&StorageError>) {
-        self.durations.note(took);
+        metrics.durations.note(began.elapsed());
         if let Some(failure) = failure {
-            if failure.is_unavailable() { &self.unavailable } else { &self.broken }.one();
+            if failure.is_unavailable() { &metrics.unavailable } else { &metrics.broken }.one();
         }
+        self.outage.note(name, writes, failure, Instant::now());
     }
 }

@@ -86,7 +86,7 @@ impl Tx {
                 let mut statement = on.prepare_cached(sql)?;
                 let columns = statement.column_count();
                 let rows = statement.query_map(params_from_iter(values), |row| {
-                    (0..columns).map(|column| row.get(column)).collect::<Result<_, _>>().map(Row)
+                    (0..columns).map(|column| row.get(column)).collect::<Result<_, _>>().map(Row::new)
                 })?;
                 let rows = rows.collect::<Result<_, _>>()?;
                 Ok((rows, on.changes()))
@@ -180,12 +180,12 @@ impl Tx {
 
     /// Runs a statement and reads its rows.
     pub(super) fn all<T: FromRow>(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Vec<T>> {
-        self.rows::<T>(sql, values)?.into_iter().map(Row::read).collect()
+        self.rows::<T>(sql, values)?.iter_mut().map(Row::read).collect()
     }
 
     /// Runs a statement and reads its first row, if it returns one.
     pub(super) fn first<T: FromRow>(&mut self, sql: &'static str, values: Vec<Value>) -> Result<Option<T>> {
-        self.rows::<T>(sql, values)?.into_iter().next().map(Row::read).transpose()
+        self.rows::<T>(sql, values)?.first_mut().map(Row::read).transpose()
     }
 
     /// Runs a statement that always returns a row, and reads it.

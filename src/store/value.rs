@@ -46,28 +46,23 @@ macro_rules! values {
 }
 pub(super) use values;
 
-/// A row that a statement has returned.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Row(pub(super) Vec<Value>);
-
-impl Row {
-    /// Reads a type from the first columns.
-    ///
-    /// # Errors
-    /// Returns an error if a column does not exist or has another type.
-    pub(super) fn read<T: FromRow>(self) -> Result<T> {
-        Cells { values: self.0.into_iter(), read: 0 }.read()
-    }
-}
-
 /// The columns of a row that have not been read.
-pub(super) struct Cells {
+#[derive(Debug, Clone)]
+pub(super) struct Row {
     values: std::vec::IntoIter<Value>,
     read: usize,
 }
 
-impl Cells {
-    /// Reads the next columns.
+impl Row {
+    /// Returns a row that a statement has returned.
+    pub(super) fn new(values: Vec<Value>) -> Self {
+        Self { values: values.into_iter(), read: 0 }
+    }
+
+    /// Reads a type from the next columns.
+    ///
+    /// # Errors
+    /// Returns an error if a column does not exist or has another type.
     pub(super) fn read<T: FromRow>(&mut self) -> Result<T> {
         T::from_row(self)
     }
@@ -75,7 +70,7 @@ impl Cells {
 
 /// A type that is read from the next columns of a row.
 pub(super) trait FromRow: Sized {
-    fn from_row(cells: &mut Cells) -> Result<Self>;
+    fn from_row(row: &mut Row) -> Result<Self>;
 
     /// Returns the columns as they are selected, if `row!` names them. Statements have them as `{row}`.
     fn columns() -> String {
@@ -91,18 +86,18 @@ pub(super) trait FromCell: Sized {
 
 impl<T: FromCell> FromRow for T {
     /// The error shows nothing of the column's value, which may be a query or a result.
-    fn from_row(cells: &mut Cells) -> Result<Self> {
-        cells.read += 1;
-        let value = cells.values.next().and_then(T::from_cell);
+    fn from_row(row: &mut Row) -> Result<Self> {
+        row.read += 1;
+        let value = row.values.next().and_then(T::from_cell);
         let wrong =
-            || format!("column {} of a row cannot be read as {}", cells.read, std::any::type_name::<T>());
+            || format!("column {} of a row cannot be read as {}", row.read, std::any::type_name::<T>());
         value.ok_or_else(|| StorageError::broken(wrong()))
     }
 }
 
 /// No column.
 impl FromRow for () {
-    fn from_row(_: &mut Cells) -> Result<Self> {
+    fn from_row(_: &mut Row) -> Result<Self> {
         Ok(())
     }
 }
@@ -110,8 +105,8 @@ impl FromRow for () {
 macro_rules! tuples {
     ($(($($part:ident),+))+) => {
         $(impl<$($part: FromRow),+> FromRow for ($($part,)+) {
-            fn from_row(cells: &mut Cells) -> Result<Self> {
-                Ok(($(cells.read::<$part>()?,)+))
+            fn from_row(row: &mut Row) -> Result<Self> {
+                Ok(($(row.read::<$part>()?,)+))
             }
 
             fn columns() -> String {
@@ -126,8 +121,8 @@ tuples!((A, B)(A, B, C)(A, B, C, D)(A, B, C, D, E)(A, B, C, D, E, F));
 macro_rules! row {
     ($kind:ident from $prefix:literal { $($field:ident $(= $sql:expr)?),+ $(,)? }) => {
         impl $crate::store::value::FromRow for $kind {
-            fn from_row(cells: &mut $crate::store::value::Cells) -> $crate::store::error::Result<Self> {
-                Ok(Self { $($field: cells.read()?),+ })
+            fn from_row(row: &mut $crate::store::value::Row) -> $crate::store::error::Result<Self> {
+                Ok(Self { $($field: row.read()?),+ })
             }
 
             fn columns() -> String {

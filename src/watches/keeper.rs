@@ -18,10 +18,10 @@ use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::refusal::{Code, Refusal};
 use crate::model::search::Search;
-use crate::model::start::{Cause, WatchStart};
+use crate::model::start::{Cause, NewRun, WatchStart};
 use crate::model::watch::{Comparison, EndedRun, Watch};
 use crate::modules::query::SearchType;
-use crate::runs::service::{Runs, StartRequest, StartResult};
+use crate::runs::service::{Runs, StartResult};
 use crate::store::Store;
 
 /// The number of watches that are read at once.
@@ -76,15 +76,15 @@ impl WatchKeeper {
             return self.pause(watch);
         }
         let charge = self.accounts.charge(&owner, watch.search().cost());
-        let refusal =
-            match self.runs.start_later(start_request(watch, Some(watch.next_at), charge, Origin::SYSTEM)) {
-                Ok(StartResult::Started(run)) => {
-                    info!("run {}: started by the watch {}", run.id, watch.id);
-                    return Ok(());
-                }
-                Ok(StartResult::Repeated(_)) => return Ok(()),
-                Err(refusal) => refusal,
-            };
+        let new = new_run(&self.runs, watch, Some(watch.next_at), charge, Origin::SYSTEM);
+        let refusal = match self.runs.start_later(new) {
+            Ok(StartResult::Started(run)) => {
+                info!("run {}: started by the watch {}", run.id, watch.id);
+                return Ok(());
+            }
+            Ok(StartResult::Repeated(_)) => return Ok(()),
+            Err(refusal) => refusal,
+        };
         match refusal.code {
             Code::InsufficientCredits => self.pause(watch),
             Code::Suppressed => Ok(self.store.skip_run(watch)?),
@@ -172,22 +172,17 @@ impl WatchKeeper {
     }
 }
 
-/// Returns the request for a run of a watch. `due_at` is the moment at which it was due, or `None` on request of the
+/// Returns a run of a watch that can be started. `due_at` is the moment at which it was due, or `None` on request of the
 /// owner. On request it starts also if the watch is paused, and the moment of the next run stays. If the last run has not
 /// ended or was not compared yet, that is returned as [`StartResult::Repeated`].
-pub fn start_request(
+pub fn new_run(
+    runs: &Runs,
     watch: &Watch,
     due_at: Option<Timestamp>,
     charge: Charge,
     origin: Origin,
-) -> StartRequest {
+) -> NewRun {
     let premium = watch.premium && watch.search_type == SearchType::Username;
-    StartRequest {
-        account: watch.account,
-        search: Search { premium, ..watch.search() },
-        cause: Cause::Watch(WatchStart { watch: watch.id, due_at }),
-        charge,
-        idempotency: None,
-        origin,
-    }
+    let (search, cause) = (Search { premium, ..watch.search() }, WatchStart { watch: watch.id, due_at });
+    runs.new_run(watch.account, search, Cause::Watch(cause), charge, origin)
 }

@@ -11,14 +11,14 @@ use sightline::base::clock::{Clock, SystemClock};
 use sightline::model::audit::Origin;
 use sightline::model::refusal::Code;
 use sightline::model::run::Status;
-use sightline::model::start::Idempotency;
+use sightline::model::start::{Idempotency, NewRun};
 use sightline::modules::catalog::Choice;
 use sightline::modules::definition::Via;
 use sightline::modules::outcome::Outcome;
 use sightline::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response};
 use sightline::modules::reason::Reason;
 use sightline::runs::live::LiveRun;
-use sightline::runs::service::{RunsConfig, StartRequest, StartResult};
+use sightline::runs::service::{RunsConfig, StartResult};
 
 use crate::runs;
 use crate::support::databases::databases;
@@ -153,7 +153,7 @@ fn bench_on(url: &str, folder: Folder, stage: &Arc<Stage>, plains: usize, browse
     runs::bench_on(url, folder, &catalog, config, Arc::clone(stage), Arc::clone(stage) as _)
 }
 
-fn premium(bench: &Bench, query: &str) -> StartRequest {
+fn premium(bench: &Bench, query: &str) -> NewRun {
     bench.order_where(query, |search| search.premium = true)
 }
 
@@ -297,7 +297,7 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
         let bench = bench_on(&database.url, Folder::new(), &stage, 1, 1);
         let keyed = |query: &str| {
             let idempotency = Idempotency { key: "k".into(), body_hash: [7; 32], at: SystemClock.now() };
-            StartRequest { idempotency: Some(idempotency), ..premium(&bench, query) }
+            NewRun { idempotency: Some(idempotency), ..premium(&bench, query) }
         };
         let used = || bench.store.credits_used(bench.account, bench.order("x").charge.cycle).unwrap();
         stage.draw(1000);

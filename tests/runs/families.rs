@@ -219,7 +219,7 @@ fn without_credits_the_remaining_leads_are_not_followed() {
     let now = SystemClock.now();
     let charge = Charge { credits: 1, allowed: Some(3), cycle: Cycle::at(Timestamp::UNIX_EPOCH, now) };
     let request =
-        StartRequest { charge, ..bench.order_where("alice", |search| search.follow = Some(Arc::new(ORDER))) };
+        NewRun { charge, ..bench.order_where("alice", |search| search.follow = Some(Arc::new(ORDER))) };
     let run = bench.start_order(request);
     bench.wait_for_family(run.id());
     assert_eq!((bench.used(), bench.state(run.id()).searches_started), (3, 2));

@@ -18,7 +18,7 @@ use sightline::model::drive::{Claim, Ending, InstanceId, Write};
 use sightline::model::refusal::Code;
 use sightline::model::run::{ResultRecord, RunOptions, RunSummary, Status};
 use sightline::model::search::Search;
-use sightline::model::start::{Cause, Idempotency};
+use sightline::model::start::{Cause, Idempotency, NewRun};
 use sightline::modules::catalog::{Catalog, Choice};
 use sightline::modules::checker::Checker;
 use sightline::modules::keys::OperatorKeys;
@@ -30,7 +30,7 @@ use sightline::runs::follow::Next;
 use sightline::runs::live::LiveRun;
 use sightline::runs::proof::{ProofOptions, Stop, prove};
 use sightline::runs::record::results_after;
-use sightline::runs::service::{ChargeOf, Runs, RunsConfig, StartRequest, StartResult};
+use sightline::runs::service::{ChargeOf, Runs, RunsConfig, StartResult};
 use sightline::store::{self, Store};
 
 mod diff;
@@ -199,29 +199,24 @@ impl<Web: Prober + 'static> Bench<Web> {
         engine(&self.store, &self.folder, &self.web, Arc::new(NoBrowser), config, charge_of)
     }
 
-    pub(crate) fn order_where(&self, query: &str, change: impl FnOnce(&mut Search)) -> StartRequest {
+    pub(crate) fn order_where(&self, query: &str, change: impl FnOnce(&mut Search)) -> NewRun {
         let mut order = self.order(query);
         change(&mut order.search);
         order
     }
 
-    pub(crate) fn order(&self, query: &str) -> StartRequest {
-        let now = SystemClock.now();
-        StartRequest {
-            account: self.account,
-            search: Search::plain(&Query::parse(SearchType::Username, query).unwrap()),
-            cause: Cause::Request,
-            charge: Charge { credits: 1, allowed: Some(1000), cycle: Cycle::at(self.anchor, now) },
-            idempotency: None,
-            origin: Origin::CLI,
-        }
+    pub(crate) fn order(&self, query: &str) -> NewRun {
+        let search = Search::plain(&Query::parse(SearchType::Username, query).unwrap());
+        let cycle = Cycle::at(self.anchor, SystemClock.now());
+        let charge = Charge { credits: 1, allowed: Some(1000), cycle };
+        self.runs.new_run(self.account, search, Cause::Request, charge, Origin::CLI)
     }
 
     pub(crate) fn start(&self, query: &str) -> Arc<LiveRun> {
         self.start_order(self.order(query))
     }
 
-    pub(crate) fn start_order(&self, order: StartRequest) -> Arc<LiveRun> {
+    pub(crate) fn start_order(&self, order: NewRun) -> Arc<LiveRun> {
         match self.runs.start(order) {
             Ok(StartResult::Started(run)) => self.runs.live(run.id).expect("it is driven"),
             _ => panic!("not started"),

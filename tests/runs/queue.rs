@@ -4,9 +4,9 @@ use super::*;
 
 /// Returns the nth account's order for one module, which identifies the run: the web records the modules in the order
 /// of the requests.
-fn order_of(bench: &Bench, account: AccountId, module: usize) -> StartRequest {
+fn order_of(bench: &Bench, account: AccountId, module: usize) -> NewRun {
     let choice = Choice { modules: vec![format!("gate-{module:03}")], ..Choice::default() };
-    StartRequest { account, ..bench.order_where("alice", |search| search.choice = choice) }
+    NewRun { account, ..bench.order_where("alice", |search| search.choice = choice) }
 }
 
 /// Returns a bench with one driver, which is busy with module 0 of the first account until the gate opens.
@@ -125,7 +125,7 @@ fn runs_wait_for_a_driver_and_are_refused_when_the_queue_is_full() {
     eventually("the first is driven", || bench.web.at_gate.load(Ordering::SeqCst) == 1);
     let known = |key: &str, body| {
         let idempotency = Idempotency { key: key.into(), body_hash: [body; 32], at: jiff::Timestamp::now() };
-        bench.runs.start(StartRequest { idempotency: Some(idempotency), ..bench.order("second") })
+        bench.runs.start(NewRun { idempotency: Some(idempotency), ..bench.order("second") })
     };
     let Ok(StartResult::Started(second)) = known("once", 1) else { panic!("not queued") };
     let Ok(StartResult::Started(third)) = bench.runs.start(bench.order("third")) else {

@@ -58,7 +58,7 @@ on_both! {
         let refused = f.store.add_watch(&f.new_watch(), &Origin::CLI);
         assert_eq!(refused.unwrap_err().code, Code::Unavailable);
         let run = NewRun { is_unconfirmed: true, owner: None, ..f.new_run() };
-        assert!(f.store.start(&run, &charge(1, Some(100))).unwrap_err().is_unavailable());
+        assert!(f.store.start(&run).unwrap_err().is_unavailable());
         assert_eq!((f.summary(&run).status, f.used()), (Status::Running, 1));
         assert!(f.store.next_row(false).unwrap().is_none());
         assert!(f.store.due_watches(false, None, 10).unwrap().is_empty());
@@ -72,7 +72,7 @@ on_both! {
         let id = f.batch_of(f.account.id, &["a", "b"]);
         let row = RowRef { batch: id, position: 1 };
         let started = f.race(8, |store| {
-            store.start(&NewRun { cause: Cause::Row(row), ..f.new_run() }, &charge(1, Some(100)))
+            store.start(&NewRun { cause: Cause::Row(row), ..f.new_run() })
         });
         assert_eq!(started.iter().filter(|one| **one == Started::Created).count(), 1, "{started:?}");
         let is_refused = |it: &Started| matches!(it, Started::Refused(refusal) if refusal.code == Code::NotFound);
@@ -80,7 +80,7 @@ on_both! {
         assert_eq!((f.used(), f.rows("runs")), (1, 1));
         assert_eq!(f.batch(id).counts, Counts { pending: 1, running: 1, ..Counts::default() });
         let rows = f.store.batch_rows(id, 0, 10).unwrap();
-        assert_eq!(rows[0].run().unwrap().batch, Some(id));
+        assert_eq!(rows[0].run.as_ref().unwrap().batch, Some(id));
     }
 
     fn accounts_take_turns_with_their_batches(f) {
@@ -96,10 +96,10 @@ on_both! {
     fn a_batch_waits_for_credits_and_costs_nothing_meanwhile(f) {
         let id = f.batch_of(f.account.id, &["a", "b"]);
         let row = f.store.next_row(false).unwrap().unwrap().row;
-        let run = NewRun { cause: Cause::Row(row), ..f.new_run() };
-        let charge_of_row = charge(1, Some(0));
-        let refused = f.store.start(&run, &charge_of_row).unwrap();
-        assert_eq!(refused, Started::Refused(Refusal::insufficient_credits(charge_of_row, 0)));
+        let charge = charge(1, Some(0));
+        let run = NewRun { cause: Cause::Row(row), charge, ..f.new_run() };
+        let refused = f.store.start(&run).unwrap();
+        assert_eq!(refused, Started::Refused(Refusal::insufficient_credits(charge, 0)));
         assert_eq!(f.batch(id).counts.pending, 2);
         f.store.wait_for_credits(f.account.id, Duration::from_secs(3600)).unwrap();
         assert_eq!(f.batch(id).status, BatchStatus::WaitingForCredits);
@@ -119,7 +119,7 @@ on_both! {
             assert!(f.store.stop_batch(f.account.id, id, &Origin::CLI).unwrap());
         }
         assert!(!f.store.stop_batch(AccountId::new(), id, &Origin::CLI).unwrap());
-        assert_eq!(f.store.start(&late, &charge(1, None)).unwrap(), Started::Refused(Refusal::no_such("row")));
+        assert_eq!(f.store.start(&late).unwrap(), Started::Refused(Refusal::no_such("row")));
         assert_eq!((f.store.next_row(false).unwrap(), f.used()), (None, 1));
         assert_eq!(f.store.end_batches(false).unwrap(), []);
         f.finish(&run, &completed());

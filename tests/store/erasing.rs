@@ -20,7 +20,7 @@ use sightline::modules::query::SearchType;
 use sightline::store::Store;
 
 use super::ledger::new_key;
-use super::{Fixture, added, at, charge, claim, completed, failed, race, result, with_key};
+use super::{Fixture, added, at, claim, completed, failed, race, result, with_key};
 use crate::support::databases::{TestDatabase, sqlite};
 use crate::support::eventually;
 
@@ -104,7 +104,7 @@ on_both! {
         assert_eq!(f.store.close_account(f.account.id, &Origin::CLI).unwrap(), Some(whole));
         assert_eq!((f.rows("runs"), f.rows("api_keys")), (ended.len() as i64 + 1, 0));
         assert_eq!(f.store.key_by_hash(&key.hash).unwrap(), None);
-        assert_eq!(f.store.start(&f.new_run(), &charge(1, None)).unwrap(), Started::Refused(Refusal::unknown_key()));
+        assert_eq!(f.store.start(&f.new_run()).unwrap(), Started::Refused(Refusal::unknown_key()));
         let (_, another) = new_key(&f.account, "2026-03-01T00:00:00Z");
         assert!(!f.store.add_key(&another, &Origin::CLI).unwrap());
         assert!(!f.store.set_plan(f.account.id, "free", &Origin::CLI).unwrap());
@@ -166,7 +166,7 @@ on_both! {
             }
             let mut outcomes = Vec::new();
             while !stop.load(Ordering::SeqCst) {
-                outcomes.push(f.store.start(&f.new_run(), &charge(1, None)).unwrap());
+                outcomes.push(f.store.start(&f.new_run()).unwrap());
                 let (_, key) = new_key(&f.account, "2026-03-01T00:00:00Z");
                 f.store.add_key(&key, &Origin::CLI).unwrap();
             }
@@ -234,7 +234,7 @@ fn nothing_of_a_deleted_or_old_run_is_left_in_the_file_or_its_log() {
     let f = Fixture::new(sqlite());
     let texts = ["a-query-to-forget", "a-result-to-forget"];
     let stands = || texts.map(|text| stands_on_disk(&f.database, text));
-    let delete = |run| f.store.delete(run, f.account.id, &Origin::CLI).unwrap();
+    let delete = |run| f.store.delete(run, f.account.id, false, &Origin::CLI).unwrap() == [run];
     let sweep = |_| f.sweep(LATER, MOST) == 1;
     let with_account = |_| erase(&f.store, f.account.id).is_some();
     let ways: [&dyn Fn(RunId) -> bool; 3] = [&delete, &sweep, &with_account];

@@ -53,8 +53,9 @@ impl<'a> Months<'a> {
     }
 
     fn start(&self, caller: &Caller) -> Started {
-        let run = NewRun { id: RunId::new(), account: caller.account.id, ..self.fixture.new_run() };
-        self.fixture.store.start(&run, &self.accounts.charge(caller, 1)).unwrap()
+        let (account, charge) = (caller.account.id, self.accounts.charge(caller, 1));
+        let run = NewRun { id: RunId::new(), account, charge, ..self.fixture.new_run() };
+        self.fixture.store.start(&run).unwrap()
     }
 
     /// Checks that three more runs can be started at `now`, and no fourth.

@@ -213,10 +213,14 @@ impl<'a> Model<'a> {
         };
         let categories = if op.even[1] { vec!["coding".into()] } else { Vec::new() };
         let choice = Choice { categories, nsfw: op.even[1], ..Choice::default() };
+        let search = Search { premium, follow, options, choice, ..search(" @Someone ") };
+        let cycle = Cycle::at(self.f.account.anchor, self.now);
+        let charge = Charge { credits: search.cost(), allowed: op.allowed, cycle };
         let new = NewRun {
             id: RunId::new(),
             account,
-            search: Search { premium, follow, options, choice, ..search(" @Someone ") },
+            search,
+            charge,
             simulated: simulated && is_request,
             created_at: self.now,
             owner: (!waits).then(|| self.instances[op.instance]),
@@ -226,8 +230,6 @@ impl<'a> Model<'a> {
             cause,
             ..self.f.new_run()
         };
-        let cycle = Cycle::at(self.f.account.anchor, self.now);
-        let charge = Charge { credits: new.search.cost(), allowed: op.allowed, cycle };
         let expected = self.expected(&new, &charge, op).err().unwrap_or(Started::Created);
         let is_refused = op.values.len() > 1;
         self.refuses_confirmations.store(is_refused, Ordering::Relaxed);
@@ -235,7 +237,7 @@ impl<'a> Model<'a> {
         // Only a caller whose run was confirmed, or is driven, is told that it was created.
         let is_unconfirmed = is_unconfirmed && is_refused;
         let is_untold = is_created && is_unconfirmed && waits;
-        match self.f.store.start(&new, &charge) {
+        match self.f.store.start(&new) {
             Err(error) => assert!(is_untold && error.is_unavailable(), "{error}"),
             Ok(started) => assert_eq!((started, is_untold), (expected, false)),
         }
@@ -252,7 +254,7 @@ impl<'a> Model<'a> {
             Cause::Row(row) => assert!(self.batches.get_mut(&row.batch).unwrap().1.remove(&row.position)),
             _ => {}
         }
-        let shown = new.opening(charge.credits);
+        let shown = new.opening();
         self.runs.push(Run {
             results: Vec::new(),
             saved: Delta { progress: shown.progress, ..Delta::default() },
@@ -421,11 +423,8 @@ impl<'a> Model<'a> {
                         && run.shown.is_some()
                         && (run.new.id == id || op.even[0] && run.is_member_of(id))
                 });
-                let told = match op.even[0] {
-                    true => store.delete_family(id, account, by).unwrap().len(),
-                    false => usize::from(store.delete(id, account, by).unwrap()),
-                };
-                assert_eq!(told, deleted.len());
+                let told = store.delete(id, account, op.even[0], by).unwrap();
+                assert_eq!(told.len(), deleted.len());
                 deleted.into_iter().for_each(|place| self.remove(place, false));
             }
             ("add_batch", ..) => {
@@ -465,7 +464,7 @@ impl<'a> Model<'a> {
             ("wait", ..) => self.now = now + (if op.rare[0] { 480 } else { 25 }).hours(),
             ("forget_keys", ..) => {
                 let before = now - 24.hours();
-                store.forget_idempotency(before).unwrap();
+                store.remove_expired(now).unwrap();
                 self.keys.retain(|_, (.., at)| *at >= before);
             }
             ("close", ..) if op.rare[0] => self.close(account),

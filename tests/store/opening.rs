@@ -5,7 +5,7 @@ use std::fs;
 use sightline::model::audit::Origin;
 use sightline::store::{OpenError, Role, Store};
 
-use super::{Fixture, Write, both_ended, charge, completed, once_connected, open, race};
+use super::{Fixture, Write, both_ended, completed, once_connected, open, race};
 use crate::support::databases::{empty_databases, empty_postgres, postgres, server_address, sqlite};
 
 fn refused(url: &str, role: Role) -> OpenError {
@@ -119,7 +119,7 @@ fn one_server_works_on_an_sqlite_file_and_commands_beside_it() {
 fn the_next_server_on_an_sqlite_file_takes_the_runs_of_a_dead_one_at_once() {
     let f = Fixture::new(sqlite());
     let run = sightline::model::start::NewRun { holds: super::HOLDS, ..f.new_run() };
-    f.store.start(&run, &charge(1, None)).unwrap();
+    f.store.start(&run).unwrap();
     // A command beside a running server changes nothing.
     drop(open(&f.database.url, Role::Command).unwrap());
     let next = super::new_instance();
@@ -195,7 +195,7 @@ mod postgres {
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                  WHERE datname = current_database() AND pid <> pg_backend_pid()",
             );
-            race(20, |_| once_connected(|| f.store.start(&f.new_run(), &charge(1, None))));
+            race(20, |_| once_connected(|| f.store.start(&f.new_run())));
         }
         assert_eq!(f.used(), 60);
     }

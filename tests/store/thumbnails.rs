@@ -1,14 +1,14 @@
 //! Thumbnails of results, and what owners note about them.
 
-use sightline::base::ids::RunId;
+use sightline::base::storage::StorageError;
 use sightline::model::account::BATCH;
 use sightline::model::audit::Origin;
-use sightline::model::drive::Write;
+use sightline::model::drive::{Delta, Write};
 use sightline::model::notes::{Annotation, AnnotationUpdate};
 use sightline::model::start::NewRun;
 
 use super::erasing::erase;
-use super::{Fixture, added, at, completed, result};
+use super::{EXPIRED, Fixture, added, at, completed, result};
 
 impl Fixture {
     /// Starts a run with two results.
@@ -18,22 +18,21 @@ impl Fixture {
         run
     }
 
-    fn keep(&self, run: RunId, result: u32, png: &[u8]) -> Write {
-        self.store.keep_thumbnail(run, self.me.lease(0), result, png).unwrap()
+    fn keep(&self, run: &NewRun, epoch: u64, result: u32, png: &[u8]) -> Result<Write, StorageError> {
+        let delta = Delta { thumbnails: [(result, png.to_vec())].into(), ..Delta::default() };
+        self.store.save(run.id, self.me.lease(epoch), &delta, EXPIRED)
     }
 }
 
 on_both! {
     fn a_thumbnail_needs_a_result_a_lease_and_a_size(f) {
         let run = f.with_results();
-        let lease = f.me.lease(0);
-        assert!(f.store.keep_thumbnail(run.id, lease, 3, b"x").is_err(), "no such result");
-        assert!(f.store.keep_thumbnail(run.id, lease, 1, b"").is_err());
-        assert!(f.store.keep_thumbnail(run.id, lease, 1, &[0; 16 * 1024 + 1]).is_err());
-        let lost = f.store.keep_thumbnail(run.id, f.me.lease(1), 1, b"x").unwrap();
-        assert_eq!(lost, Write::LeaseLost);
+        assert!(f.keep(&run, 0, 3, b"x").is_err(), "no such result");
+        assert!(f.keep(&run, 0, 1, b"").is_err());
+        assert!(f.keep(&run, 0, 1, &[0; 16 * 1024 + 1]).is_err());
+        assert_eq!(f.keep(&run, 1, 1, b"x").unwrap(), Write::LeaseLost);
         f.finish(&run, &completed());
-        assert_eq!((f.keep(run.id, 1, b"x"), f.rows("thumbnails")), (Write::LeaseLost, 0));
+        assert_eq!((f.keep(&run, 0, 1, b"x").unwrap(), f.rows("thumbnails")), (Write::LeaseLost, 0));
     }
 
     fn thumbnails_and_notes_are_deleted_with_their_run(f) {
@@ -41,7 +40,7 @@ on_both! {
         let left = || f.rows("thumbnails") + f.rows("annotations");
         let kept = || {
             let run = f.with_results();
-            f.keep(run.id, 1, b"x");
+            f.keep(&run, 0, 1, b"x").unwrap();
             let mark = AnnotationUpdate { note: None, not_this_person: Some(true) };
             f.store.annotate(run.id, 1, run.account, &mark, &Origin::CLI).unwrap();
             f.finish(&run, &completed());
@@ -49,7 +48,7 @@ on_both! {
             run
         };
         let run = kept();
-        assert!(f.store.delete(run.id, run.account, &Origin::CLI).unwrap());
+        assert_eq!(f.store.delete(run.id, run.account, false, &Origin::CLI).unwrap(), [run.id]);
         assert_eq!(left(), 0, "deleted by its owner");
         kept();
         assert_eq!(f.store.sweep(later, BATCH).unwrap(), Some(1));

@@ -13,7 +13,7 @@ use sightline::model::watch::{
     ChangeKind, Comparison, FoundChange, NewWatch, Watch, WatchState, WatchUpdate,
 };
 
-use super::{Fixture, at, charge, completed, search};
+use super::{Fixture, at, completed, search};
 
 const NOW: &str = "2026-03-01T12:00:00Z";
 
@@ -51,7 +51,7 @@ impl Fixture {
     }
 
     fn is_not_due(&self, watch: &Watch) -> bool {
-        let started = self.store.start(&self.run_of(watch, true), &charge(1, None)).unwrap();
+        let started = self.store.start(&self.run_of(watch, true)).unwrap();
         started == Started::Refused(Refusal::no_such("watch"))
     }
 
@@ -92,7 +92,7 @@ on_both! {
             let outcomes = f.race(6, |store| {
                 let skew = Duration::from_secs(if std::ptr::eq(store, &*f.store) { 0 } else { 300 });
                 let run = f.run_of(&watch, true);
-                store.start(&NewRun { created_at: run.created_at + skew, ..run }, &charge(1, None))
+                store.start(&NewRun { created_at: run.created_at + skew, ..run })
             });
             let created = outcomes.iter().filter(|outcome| **outcome == Started::Created).count();
             let refused = outcomes.iter().filter(|outcome| **outcome == Started::Refused(Refusal::no_such("watch"))).count();
@@ -127,14 +127,14 @@ on_both! {
         assert!(f.is_not_due(&watch));
         let run = f.start(f.run_of(&watch, false));
         assert_eq!(f.summary(&run).watch, Some(watch.id));
-        assert_eq!(f.store.start(&f.run_of(&watch, false), &charge(1, None)).unwrap(), Started::Repeated(run.id));
+        assert_eq!(f.store.start(&f.run_of(&watch, false)).unwrap(), Started::Repeated(run.id));
         let open = f.read(&watch);
         assert_eq!((open.next_at, open.last_run, open.is_open), (watch.next_at, Some(run.id), true));
         assert_eq!(f.store.ended_runs(false, 10).unwrap(), []);
         f.finish(&run, &completed());
         assert_eq!(f.store.ended_runs(false, 10).unwrap()[0].run, run.id);
         // A deleted run is no answer, even if the watch is not closed yet.
-        assert!(f.store.delete(run.id, f.account.id, &Origin::CLI).unwrap());
+        assert_eq!(f.store.delete(run.id, f.account.id, false, &Origin::CLI).unwrap(), [run.id]);
         let next = f.start(f.run_of(&watch, false));
         assert_eq!(f.read(&watch).last_run, Some(next.id));
     }
@@ -199,7 +199,7 @@ on_both! {
         f.make_due(100);
         // A run that is deleted before it was compared does not keep the watch from going on.
         let open = f.start(f.run_of(&f.read(&watch), true));
-        assert!(f.store.delete(open.id, f.account.id, &Origin::CLI).unwrap());
+        assert_eq!(f.store.delete(open.id, f.account.id, false, &Origin::CLI).unwrap(), [open.id]);
         let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
         assert_eq!(ended.run, open.id);
         assert!(f.store.close_run(&ended, &Comparison::default()).unwrap());

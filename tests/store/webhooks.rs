@@ -12,7 +12,7 @@ use sightline::model::webhook::{
     Attempt, Delivery, DeliveryStatus, DisabledReason, SealedSecret, Webhook, WebhookChange,
 };
 
-use super::{Fixture, HOLDS, Status, at, charge, claim, completed, failed, new_instance};
+use super::{Fixture, HOLDS, Status, at, claim, completed, failed, new_instance};
 
 impl Fixture {
     pub(super) fn new_webhook(&self, events: &[EventType]) -> Webhook {
@@ -102,7 +102,7 @@ on_both! {
         f.added_webhook(&[EventType::RunFailed]);
         f.refuse_confirmations();
         let undone = NewRun { is_unconfirmed: true, ..f.new_run() };
-        assert_eq!(f.store.start(&undone, &charge(1, Some(100))).unwrap(), Started::Created);
+        assert_eq!(f.store.start(&undone).unwrap(), Started::Created);
         assert_eq!(f.store.take_over(&claim(new_instance(), false)).unwrap(), None);
         let [unreadable, good] = ["2026-03-01T12:00:01Z", "2026-03-01T12:00:02Z"]
             .map(|moment| f.start(NewRun { created_at: at(moment), ..f.new_run() }));

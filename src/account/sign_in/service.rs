@@ -293,7 +293,7 @@ impl SignIns {
         self.store.set_role(account, role, by)?.then_some(()).ok_or(SignInError::UnknownAccount)
     }
 
-    /// Removes expired sessions, links and counts. The maintenance thread calls this every few seconds.
+    /// Removes expired sessions, links, counts and idempotency keys. The maintenance thread calls this every few seconds.
     ///
     /// # Errors
     /// Returns an error if the store fails.

@@ -103,7 +103,8 @@ impl Exchange {
             .get("cursor")
             .map(|given| cursor(given).ok_or_else(|| RpcError::new(INVALID_PARAMS, invalid)));
         let filter = ListFilter { before: cursor.transpose()?, ..ListFilter::default() };
-        let page = self.api.runs.page(self.caller.account.id, &filter, PAGE).map_err(Refusal::from)?;
+        let (runs, next) =
+            self.api.runs.page(self.caller.account.id, &filter, PAGE).map_err(Refusal::from)?;
         let resource = |run: &RunSummary| {
             json!({
                 "uri": uri(run.id),
@@ -112,8 +113,8 @@ impl Exchange {
                 "mimeType": "application/json",
             })
         };
-        let mut answer = json!({"resources": page.runs.iter().map(resource).collect::<Vec<_>>()});
-        if let Some(next) = page.next {
+        let mut answer = json!({"resources": runs.iter().map(resource).collect::<Vec<_>>()});
+        if let Some(next) = next {
             answer["nextCursor"] = next.to_string().into();
         }
         Ok(answer)

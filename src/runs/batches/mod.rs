@@ -22,7 +22,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::dispatcher::Slot;
-use super::service::{Runs, StartRequest};
+use super::service::Runs;
 use crate::base::ids::{AccountId, BatchId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
@@ -73,7 +73,7 @@ pub struct MatrixRow {
     pub query: String,
     /// `pending`, `running`, `completed`, `failed`, `refused` or `skipped`.
     #[schema(examples("completed"))]
-    pub status: &'static str,
+    pub status: String,
     /// Run of the search; null if it was not started.
     #[schema(required)]
     pub run_id: Option<RunId>,
@@ -154,7 +154,7 @@ impl Runs {
             }
         }
         let outcome = |row: &BatchRow, module: &String| {
-            outcomes.get(&row.run()?.id).and_then(|outcomes| outcomes.get(module)).copied()
+            outcomes.get(&row.run.as_ref()?.id).and_then(|outcomes| outcomes.get(module)).copied()
         };
         let columns = platforms.into_iter().map(|(module, platform)| {
             let hits = rows.iter().filter(|row| outcome(row, &module) == Some(Outcome::Hit)).count();
@@ -166,8 +166,8 @@ impl Runs {
             row: row.position,
             search_type: row.search.search_type,
             query: row.search.query.clone(),
-            status: row.status(),
-            run_id: row.run().map(|run| run.id),
+            status: row.status.clone(),
+            run_id: row.run.as_ref().map(|run| run.id),
             outcomes: columns.iter().map(|column| outcome(row, &column.module)).collect(),
         });
         Ok(BatchMatrix { rows: rows.collect(), columns })
@@ -209,7 +209,7 @@ impl Runs {
     /// Returns a driver for a run of a batch. Returns `None` if a run waits that is not of a batch, or if runs of batches
     /// have their share of the drivers.
     fn driver_for_batch(self: &Arc<Self>, most: usize) -> Option<Slot> {
-        let of_batches = || self.driven().iter().filter(|run| run.opening().batch.is_some()).count();
+        let of_batches = || self.driven().iter().filter(|run| run.opening.batch.is_some()).count();
         let is_full = self.queue.lock().waiting > 0 || of_batches() >= most;
         if is_full { None } else { self.reserve() }
     }
@@ -228,15 +228,9 @@ impl Runs {
             self.store.wait_for_credits(account, CREDIT_PAUSE)?;
             return Ok(true);
         };
-        let request = StartRequest {
-            account,
-            charge: Charge { credits: search.cost(), ..charge },
-            search,
-            cause: Cause::Row(row),
-            idempotency: None,
-            origin: Origin::SYSTEM,
-        };
-        let Err(refusal) = self.begin(request, Some(slot)) else { return Ok(true) };
+        let charge = Charge { credits: search.cost(), ..charge };
+        let new = self.new_run(account, search, Cause::Row(row), charge, Origin::SYSTEM);
+        let Err(refusal) = self.begin(new, Some(slot)) else { return Ok(true) };
         match refusal.code {
             Code::InsufficientCredits => {
                 self.store.wait_for_credits(account, CREDIT_PAUSE)?;

@@ -56,7 +56,7 @@ impl Driver<'_> {
     }
 
     fn task(&self, Asked { module, query, .. }: &Asked, slow: Duration) -> (Task, Work) {
-        let (runs, account) = (self.runs, self.run.opening().account);
+        let (runs, account) = (self.runs, self.run.opening.account);
         let expected = runs.health.expected(module.id());
         let check = Check {
             runs: Arc::clone(runs),
@@ -69,7 +69,7 @@ impl Driver<'_> {
             place: self.places,
             sender: self.sender.clone(),
         };
-        let question = runs.scheduler.answers().question(account, module, query);
+        let question = runs.scheduler.answers.question(account, module, query);
         let task = Task { question, expected, ..Task::of(module, query) };
         (task, Box::new(|turn| check.take(turn)))
     }
@@ -162,7 +162,7 @@ impl Check {
                 if report.outcome.is_conclusive() {
                     self.runs.figures.shared_answers.one();
                     if !self.module.reads_only_feeds() {
-                        self.health_updates.lock().note_conclusion();
+                        self.health_updates.lock().has_conclusion = true;
                     }
                 }
                 let at = self.runs.clock.now();
@@ -201,7 +201,7 @@ impl Check {
         let own_deadline = since + runs.config.check_timeout;
         let deadline = limit.at.min(own_deadline);
         // A trial has a separate time, which grows until a host that became slow is found again.
-        let is_patient = run.opening().options.patient || permit.first_trial().is_some();
+        let is_patient = run.opening.options.patient || permit.first_trial().is_some();
         let learned = (!is_patient).then(|| runs.health.deadline(module, runs.clock.now())).flatten();
         let answer_by = learned.map_or(deadline, |learned| deadline.min(since + learned));
         let (ceiling, trial) = (limit.at, permit.module_trial);

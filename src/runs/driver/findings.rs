@@ -10,7 +10,8 @@ use crate::modules::module::Module;
 use crate::modules::outcome::{Finding, Report};
 use crate::modules::reason::Reason;
 use crate::runs::leads::{FOUND_BY, FoundBy};
-use crate::runs::pictures::avatar::{AVATAR, Avatar};
+use crate::runs::pictures::avatar::AVATAR;
+use crate::runs::pictures::picture::Picture;
 
 impl Driver<'_> {
     /// Notes the end of a module, with an answer or without one: its findings are numbered and merged. The end of a look-up
@@ -79,7 +80,8 @@ impl Driver<'_> {
     }
 
     /// Adds a picture to its result.
-    pub(super) fn add_avatar(&mut self, result: u32, avatar: &Avatar) {
+    pub(super) fn add_picture(&mut self, result: u32, Picture { avatar, thumbnail }: Picture) {
+        self.unsaved.thumbnails.insert(result, thumbnail);
         self.change(result, |record| {
             record.metadata.insert(AVATAR.to_owned(), serde_json::json!(avatar));
             true

@@ -54,7 +54,7 @@ pub(super) fn unfinished(runs: &Runs, lookups: &mut [Lookup]) -> Vec<Asked> {
 
 /// Adds the next round of look-ups by the stored results to `lookups`.
 pub(super) fn plan(runs: &Runs, run: &LiveRun, lookups: &mut Vec<Lookup>, as_of: Timestamp) {
-    let (opening, record) = (run.opening(), run.record(as_of));
+    let (opening, record) = (&run.opening, run.record(as_of));
     if let (Some(order), Some(findings)) = (&opening.follow, record.findings()) {
         let next = next_lookups(&Rules::of(runs, order, opening.search_type), &findings, lookups);
         lookups.extend(next);
@@ -86,7 +86,7 @@ fn keep_links(runs: &Runs, run: &LiveRun) {
     let links = RunLinks::of(&Subjects::of(&findings, catalog.profiles()));
     // The types have string keys and finite numbers only.
     let Ok(links) = serde_json::to_string(&links) else { return };
-    if let Err(error) = runs.store.keep_links(run.id(), run.lease(), &links) {
+    if let Err(error) = runs.store.keep_links(run.id(), run.lease, &links) {
         log!(error.log_level(), "run {}: cannot store its links: {error}", run.id());
     }
 }

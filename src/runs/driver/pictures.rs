@@ -6,18 +6,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use log::log;
 use url::Url;
 
 use super::{Driver, Message};
-use crate::model::drive::Write;
 use crate::model::run::ResultRecord;
 use crate::modules::probe::Trace;
-use crate::runs::live::LiveRun;
 use crate::runs::pictures::avatar::{AVATAR, picture_address};
 use crate::runs::pictures::picture::fetch;
 use crate::runs::scheduler::{Kind, Task, Turn, Work};
-use crate::runs::service::Runs;
 
 /// The most pictures of a run.
 const MAX_PICTURES: usize = 100;
@@ -29,7 +25,7 @@ const LAST_PICTURES: Duration = Duration::from_secs(3);
 impl Driver<'_> {
     /// Fetches the picture of a stored result, if the run wants pictures and the result lacks one that it names.
     pub(super) fn fetch_picture(&mut self, record: &ResultRecord) {
-        let most = if self.run.opening().options.avatars { MAX_PICTURES } else { 0 };
+        let most = if self.run.opening.options.avatars { MAX_PICTURES } else { 0 };
         if self.pictured.len() >= most || self.pictured.contains(&record.id) {
             return;
         }
@@ -58,34 +54,17 @@ impl Driver<'_> {
         let (result, module) = (record.id, record.source.as_str().into());
         let host = url.host_str().unwrap_or_default().to_owned();
         let work = move |turn: Turn| {
-            let avatar = match turn {
-                Ok(permit) if run.stopped().is_none() => {
+            let picture = match turn {
+                Ok(_permit) if run.stopped().is_none() => {
                     let trace = Trace { module, probe: 0, query, control: false };
                     let deadline = ceiling.min(Instant::now() + PICTURE_TIME);
-                    let picture = fetch(&*runs.checker.prober, url, trace, deadline);
-                    // The host becomes free before the picture is stored.
-                    drop(permit);
-                    picture.and_then(|picture| {
-                        keep(&runs, &run, result, &picture.thumbnail).then_some(picture.avatar)
-                    })
+                    fetch(&*runs.checker.prober, url, trace, deadline)
                 }
                 _ => None,
             };
             // The run may have ended without the picture.
-            let _ = sender.send(Message::Picture { result, avatar });
+            let _ = sender.send(Message::Picture { result, picture });
         };
         (Task::plain(Kind::Picture, vec![vec![host, self.group.pictures()]]), Box::new(work))
-    }
-}
-
-/// Stores a thumbnail, before its result says that there is one. It is not worth a second try.
-fn keep(runs: &Runs, run: &LiveRun, result: u32, thumbnail: &[u8]) -> bool {
-    match runs.store.keep_thumbnail(run.id(), run.lease(), result, thumbnail) {
-        Ok(Write::Done | Write::Stopped(_)) => true,
-        Ok(Write::LeaseLost) => false,
-        Err(error) => {
-            log!(error.log_level(), "run {}: cannot store a thumbnail: {error}", run.id());
-            false
-        }
     }
 }

@@ -24,7 +24,7 @@ use crate::runs::leads::links::{RunLinks, Subjects};
 use crate::runs::leads::{Lead, LeadStatus};
 use crate::runs::leads::{Leads, leads};
 use crate::runs::record::read_run;
-use crate::runs::service::{Runs, StartRequest, StartResult};
+use crate::runs::service::{Runs, StartResult};
 
 /// The number of idle families that are read at once.
 const IDLE_FAMILIES: usize = 100;
@@ -167,9 +167,7 @@ pub(super) fn start(
     let parent = member.place.parent;
     let (options, follow) = (like.options, like.follow.clone());
     let search = Search { options, follow, choice, ..Search::plain(&query) };
-    let (account, cause) = (like.account, Cause::Lead(member));
-    let request = StartRequest { account, search, cause, charge, idempotency: None, origin };
-    match runs.start_later(request)? {
+    match runs.start_later(runs.new_run(like.account, search, Cause::Lead(member), charge, origin))? {
         StartResult::Started(run) => {
             info!("run {}: started for a lead of run {parent}", run.id);
             Ok(run.id)

@@ -86,7 +86,7 @@ impl Runs {
         let root = record.summary.family.map_or(of, |place| place.root);
         let stored = self.store.family(root, account)?.unwrap_or_else(|| StoredFamily {
             members: vec![record.summary.clone()],
-            lookups: vec![count(record.lookups.len())],
+            lookups: count(record.lookups.len()),
             ..StoredFamily::default()
         });
         let mut own = Some(record);

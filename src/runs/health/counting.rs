@@ -179,7 +179,8 @@ fn digest(module: &Module) -> String {
 #[derive(Debug)]
 pub struct HealthUpdates {
     run: RunId,
-    has_conclusion: bool,
+    /// Whether some site had a conclusion, which proves that the local network works.
+    pub has_conclusion: bool,
     held_back: Vec<EndedCheck>,
 }
 
@@ -209,16 +210,6 @@ impl HealthUpdates {
     /// Creates the outcomes of `run`. `has_conclusion` says whether some site had a conclusion before.
     pub fn new(run: RunId, has_conclusion: bool) -> Self {
         Self { run, has_conclusion, held_back: Vec::new() }
-    }
-
-    /// Returns whether some site had a conclusion, which proves that the local network works.
-    pub fn has_conclusion(&self) -> bool {
-        self.has_conclusion
-    }
-
-    /// Records that a site had a conclusion, without a check of this run.
-    pub fn note_conclusion(&mut self) {
-        self.has_conclusion = true;
     }
 
     /// Adds the outcome of a check, its duration with control check and waits, and its end.
@@ -285,7 +276,7 @@ mod update_tests {
         let mut take_of = |outcome, reason, requests| {
             let report = report(outcome, reason, requests);
             health_updates.take(&table, &module, &report, Duration::from_secs(1), now());
-            health_updates.has_conclusion()
+            health_updates.has_conclusion
         };
         assert!(!take_of(Outcome::Hit, None, 0), "a list at hand proves no network");
         let mut take = |outcome, reason| take_of(outcome, reason, 1);

@@ -1,11 +1,10 @@
 //! [`LiveRun`]: a run in memory, which its driver publishes and its readers read.
 //!
 //! A run has one lock. The driver publishes each write after it was stored, under the lock, and wakes the readers. They
-//! copy shared frames and release the lock. All results are kept, each as a record and as a frame. The ring keeps the
-//! frames of the last writes. A reader that has fallen behind the ring, and a new one, gets the results and one progress
-//! frame that combines the writes that it has not read.
+//! copy shared frames and release the lock. All results are kept, each as a record and as a frame. A reader gets those
+//! that it has not read in their present form, and one progress frame with the modules that have ended since, as a reader
+//! of the store does.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,16 +16,10 @@ use super::event::{DoneData, Frame, ProgressData, family_frames, frame};
 use super::record::RunRecord;
 use super::waiting::Changes;
 use crate::base::ids::RunId;
+use crate::base::storage::StorageError;
 use crate::model::drive::{Delta, Ending, Lease, Position, Resumable};
 use crate::model::follow::{FollowedLead, Lookup};
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, Thumbnails, count};
-
-/// The number of writes that a ring keeps.
-const RING_WRITES: usize = 256;
-
-/// A function that wakes the driver of a run. The argument says whether it is to save, which shows whether the run was
-/// stopped through another instance.
-pub type Waker = Box<dyn Fn(bool) + Send + Sync>;
 
 /// The reasons why a process stops driving a run that has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +34,12 @@ pub enum Stopped {
 
 /// A run that this process holds in memory.
 pub struct LiveRun {
-    opening: RunSummary,
-    lease: Lease,
-    modules: Vec<String>,
+    /// The run as it was at its start. [`Self::summary`] has its current state.
+    pub opening: RunSummary,
+    /// The lease that this process holds or has lost.
+    pub(super) lease: Lease,
+    /// The ids of all modules of the run.
+    pub(super) modules: Vec<String>,
     /// The moment at which this process began to drive the run, and the time for which it had been driven before.
     began: (Instant, Duration),
     /// What readers wait for.
@@ -61,14 +57,12 @@ struct State {
     lookups: Vec<Lookup>,
     /// The runs that leads of this run have started, as far as they are known before the run ends.
     children: Vec<(FollowedLead, RunSummary)>,
-    /// The last writes, in the order of their revisions.
-    ring: VecDeque<Written>,
-    /// The first revision from which on the ring lacks no write.
-    ring_from: u64,
+    /// The last progress frame, and the number of the reports that its readers knew. Most readers wait for the same one.
+    progress: Option<(usize, Frame)>,
     done: Option<Frame>,
     is_stored: bool,
     stopped: Option<Stopped>,
-    wake_driver: Option<Waker>,
+    wake_driver: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
 /// A result with its frame.
@@ -79,15 +73,6 @@ struct PublishedResult {
     frame: Frame,
     /// The revision of the write that added or changed it last.
     revision: u64,
-}
-
-/// A frame with the id of its result. That of progress is above all others.
-type Told = (u32, Frame);
-
-/// One write. Its frames, in the order in which readers get them, are serialized once for all of them.
-struct Written {
-    revision: u64,
-    frames: Vec<Told>,
 }
 
 /// What a reader gets next.
@@ -101,25 +86,13 @@ pub struct Step {
     pub is_last: bool,
 }
 
-/// The result of a read of the store.
-#[derive(Clone)]
-pub(super) enum Read {
-    /// What was not read.
-    Step(Arc<Step>),
-    /// The run was deleted.
-    Gone,
-    /// The store does not answer.
-    Failed,
-}
+/// A read of the store, which readers at the same position share: what was not read, or `None` if the run was deleted.
+pub(super) type Read = Arc<Result<Option<Step>, StorageError>>;
 
 impl PublishedResult {
     fn all(records: Vec<ResultRecord>, revision: u64) -> Vec<Self> {
         let new = |record| Self { frame: frame("result", &record), record: Arc::new(record), revision };
         records.into_iter().map(new).collect()
-    }
-
-    fn told(&self) -> Told {
-        (self.record.id, Arc::clone(&self.frame))
     }
 }
 
@@ -129,32 +102,16 @@ impl State {
     }
 
     /// Returns a progress frame with the modules that have ended since a revision, if there are any.
-    fn progress_since(&self, next: u64) -> Option<Told> {
+    fn progress_since(&mut self, next: u64) -> Option<Frame> {
         let seen = self.reports.partition_point(|(revision, _)| *revision < next);
-        let ended = self.reports[seen..].iter().map(|(_, report)| &**report);
-        let data = || ProgressData::of(&self.summary, ended);
-        (seen < self.reports.len()).then(|| (u32::MAX, frame("progress", &data())))
-    }
-
-    fn take(&mut self, delta: Delta, added: Vec<PublishedResult>, changed: Vec<PublishedResult>) {
-        let revision = delta.revision;
-        self.results.extend_from_slice(&added);
-        for result in &changed {
-            if let Some(at) = self.place(result.record.id) {
-                self.results[at] = result.clone();
-            }
+        if seen == self.reports.len() {
+            return None;
         }
-        self.reports.extend(delta.reports.into_iter().map(|report| (revision, Arc::new(report))));
-        (self.summary.progress, self.summary.coverage) = (delta.progress, delta.coverage);
-        self.summary.total_results = count(self.results.len());
-        if self.ring.len() == RING_WRITES
-            && let Some(removed) = self.ring.pop_front()
-        {
-            self.ring_from = removed.revision + 1;
+        if self.progress.as_ref().is_none_or(|(of, _)| *of != seen) {
+            let ended = self.reports[seen..].iter().map(|(_, report)| &**report);
+            self.progress = Some((seen, frame("progress", &ProgressData::of(&self.summary, ended))));
         }
-        let progress = self.progress_since(revision);
-        let [added, changed] = [added, changed].map(|all| all.into_iter().map(|result| result.told()));
-        self.ring.push_back(Written { revision, frames: added.chain(progress).chain(changed).collect() });
+        self.progress.as_ref().map(|(_, frame)| Arc::clone(frame))
     }
 
     fn end(&mut self, ending: Ending, is_stored: bool) {
@@ -170,9 +127,9 @@ impl State {
         self.is_stored = is_stored;
     }
 
-    fn wake_driver(&self, saves: bool) {
+    fn wake_driver(&self) {
         if let Some(wake) = &self.wake_driver {
-            wake(saves);
+            wake();
         }
     }
 }
@@ -191,8 +148,7 @@ impl LiveRun {
             reports: from.done.into_iter().map(|report| (base, Arc::new(report))).collect(),
             lookups: from.lookups,
             children: Vec::new(),
-            ring: VecDeque::new(),
-            ring_from: base + 1,
+            progress: None,
             done: None,
             is_stored: false,
             stopped: None,
@@ -205,21 +161,6 @@ impl LiveRun {
     /// Returns the id of the run.
     pub fn id(&self) -> RunId {
         self.opening.id
-    }
-
-    /// Returns what was known of the run at its start and does not change. [`Self::summary`] has its current state.
-    pub fn opening(&self) -> &RunSummary {
-        &self.opening
-    }
-
-    /// Returns the lease that this process holds or has lost.
-    pub fn lease(&self) -> Lease {
-        self.lease
-    }
-
-    /// Returns the ids of all modules of the run.
-    pub(super) fn modules(&self) -> &[String] {
-        &self.modules
     }
 
     /// Returns the current state without results and reports.
@@ -339,11 +280,19 @@ impl LiveRun {
         let [added, changed] = [&mut delta.added, &mut delta.changed]
             .map(|records| PublishedResult::all(std::mem::take(records), delta.revision));
         self.change(|state| {
-            state.summary.revision = delta.revision;
-            state.lookups = std::mem::take(&mut delta.lookups);
-            if !is_empty {
-                state.take(delta, added, changed);
+            state.results.extend(added);
+            for result in changed {
+                if let Some(at) = state.place(result.record.id) {
+                    state.results[at] = result;
+                }
             }
+            let reports = delta.reports.into_iter().map(|report| (delta.revision, Arc::new(report)));
+            state.reports.extend(reports);
+            (state.lookups, state.progress) = (delta.lookups, None);
+            let summary = &mut state.summary;
+            summary.total_results = count(state.results.len());
+            (summary.revision, summary.progress, summary.coverage) =
+                (delta.revision, delta.progress, delta.coverage);
             let has_ended = ending.map(|(ending, is_stored)| state.end(ending, is_stored)).is_some();
             has_ended || !is_empty
         });
@@ -354,21 +303,21 @@ impl LiveRun {
         self.state.lock().children = children;
     }
 
-    /// Sets the waker of the driver.
-    pub(super) fn set_driver(&self, waker: Waker) {
-        self.state.lock().wake_driver = Some(waker);
+    /// Sets the function that wakes the driver.
+    pub(super) fn set_driver(&self, wake: impl Fn() + Send + Sync + 'static) {
+        self.state.lock().wake_driver = Some(Box::new(wake));
     }
 
     /// Wakes the driver and lets it save, which says whether the run was stopped through another instance.
-    pub(super) fn request_save(&self) {
-        self.state.lock().wake_driver(true);
+    pub(super) fn wake_driver(&self) {
+        self.state.lock().wake_driver();
     }
 
     /// Stops the run in this process, unless it was stopped for another reason before. Wakes the driver and the readers.
     pub(super) fn stop(&self, why: Stopped) {
         self.change(|state| {
             state.stopped.get_or_insert(why);
-            state.wake_driver(false);
+            state.wake_driver();
             true
         });
     }
@@ -389,7 +338,7 @@ impl LiveRun {
                 return false;
             }
             state.summary.stopped_at = Some(at);
-            state.wake_driver(false);
+            state.wake_driver();
             true
         });
     }
@@ -425,17 +374,13 @@ impl LiveRun {
     /// Returns what a reader at that position has not read, without results up to `left_out`. Returns `None` if there is
     /// nothing.
     pub(super) fn after(&self, at: Position, left_out: u32) -> Option<Step> {
-        let state = self.state.lock();
-        let told: Vec<Told> = if at.page.is_none() && at.next >= state.ring_from {
-            let unread = state.ring.partition_point(|write| write.revision < at.next);
-            state.ring.range(unread..).flat_map(|write| &write.frames).cloned().collect()
-        } else {
-            // This is a new reader, or one that has fallen behind the ring.
-            let unread = state.results.iter().filter(|it| at.is_before(it.record.id, it.revision));
-            unread.map(PublishedResult::told).chain(state.progress_since(at.next)).collect()
-        };
-        let wanted = told.into_iter().filter(|(id, _)| *id > left_out).map(|(_, frame)| frame);
-        let frames = wanted.chain(state.done.clone()).collect();
+        let mut state = self.state.lock();
+        let is_unread =
+            |it: &&PublishedResult| it.record.id > left_out && at.is_before(it.record.id, it.revision);
+        let unread = state.results.iter().filter(is_unread);
+        let mut frames: Vec<Frame> = unread.map(|result| Arc::clone(&result.frame)).collect();
+        frames.extend(state.progress_since(at.next));
+        frames.extend(state.done.clone());
         let (end, is_last) = (at.behind(state.summary.revision), state.done.is_some());
         (is_last || end != at).then_some(Step { frames, end, is_last })
     }

@@ -111,11 +111,6 @@ impl Scheduler {
         Arc::new(Self { state, called: Condvar::new(), health, answers })
     }
 
-    /// Returns the answers that searches for the same query share.
-    pub fn answers(&self) -> &SharedAnswers {
-        &self.answers
-    }
-
     /// Registers a run, until the returned value is dropped. `skips_failing` says whether hosts and modules whose circuit is
     /// open are not asked, except for trials.
     pub fn join(
@@ -127,7 +122,7 @@ impl Scheduler {
         let mut state = self.state.lock();
         let id = state.next_id();
         let (ready, running) = (VecDeque::new(), HashMap::new());
-        let group = GroupState { account, is_of_batch, skips_failing, ready, waiting: 0, running };
+        let group = GroupState { account, is_of_batch, skips_failing, ready, running };
         state.groups.insert(id, group);
         Group { scheduler: Arc::clone(self), id }
     }
@@ -155,7 +150,6 @@ impl Scheduler {
                 Kind::Check => group.ready.push_back(id),
                 Kind::Picture | Kind::IfFree => group.ready.push_front(id),
             }
-            group.waiting += usize::from(kind == Kind::Check);
         }
         self.call_workers(state);
     }
@@ -166,7 +160,7 @@ impl Scheduler {
         loop {
             let (id, end) = state.next()?;
             if let Some(turn) = self.try_to_start(state, id, end, now) {
-                return Some((state.remove(id)?, turn));
+                return Some((state.tasks.remove(&id)?.work, turn));
             }
         }
     }
@@ -211,7 +205,7 @@ impl Scheduler {
                 continue;
             }
             if task.kind == Kind::IfFree {
-                drop(state.remove(id));
+                state.tasks.remove(&id);
             } else {
                 let owner = if name == BROWSERS { (None, Some(run)) } else { (account, None) };
                 host.wait(id, owner, is_of_batch);
@@ -387,7 +381,7 @@ impl Scheduler {
 
     /// Returns the number of checks that wait.
     pub fn waiting(&self) -> usize {
-        self.state.lock().groups.values().map(|group| group.waiting).sum()
+        self.state.lock().tasks.values().filter(|waiting| waiting.task.kind == Kind::Check).count()
     }
 }
 

@@ -113,8 +113,6 @@ pub(super) struct GroupState {
     pub(super) skips_failing: bool,
     /// The tasks that may begin: pictures, and then the checks, those of popular and fast modules first.
     pub(super) ready: VecDeque<TaskId>,
-    /// The number of checks that wait, here and elsewhere.
-    pub(super) waiting: usize,
     /// The tasks that have begun, each with the end at which it was taken.
     pub(super) running: HashMap<TaskId, End>,
 }
@@ -189,15 +187,6 @@ impl State {
         }
     }
 
-    /// Removes a task whose turn has come, or that may not wait.
-    pub(super) fn remove(&mut self, id: TaskId) -> Option<Work> {
-        let Waiting { task, work, group, .. } = self.tasks.remove(&id)?;
-        if let Some(group) = self.groups.get_mut(&group) {
-            group.waiting -= usize::from(task.kind == Kind::Check);
-        }
-        Some(work)
-    }
-
     /// Puts the checks back whose time has come.
     pub(super) fn return_delayed(&mut self, now: Instant) {
         let later = self.delayed.split_off(&(now, TaskId::MAX));
@@ -231,7 +220,7 @@ impl State {
     /// Removes all tasks of a group, and returns them.
     pub(super) fn cancel(&mut self, group: GroupId) -> Vec<Waiting> {
         if let Some(group) = self.groups.get_mut(&group) {
-            (group.ready, group.waiting) = Default::default();
+            group.ready.clear();
         }
         let removed: Vec<_> = self.tasks.extract_if(|_, waiting| waiting.group == group).collect();
         if !removed.is_empty() {
@@ -330,7 +319,8 @@ pub struct Scheduler {
     /// Notified when a check may be ready.
     pub(super) called: Condvar,
     pub(super) health: Arc<HealthTable>,
-    pub(super) answers: SharedAnswers,
+    /// The answers that searches for the same query share.
+    pub(in crate::runs) answers: SharedAnswers,
 }
 
 /// A check that runs. Dropping it ends the check and frees its hosts.

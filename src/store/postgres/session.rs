@@ -162,7 +162,7 @@ impl Connection {
         let mut answer = self.client.query_raw(statement, values.collect::<Result<Vec<_>>>()?)?;
         let mut rows = Vec::new();
         while let Some(row) = answer.next()? {
-            rows.push(Row((0..row.len()).map(|column| cell(&row, column)).collect::<Result<_>>()?));
+            rows.push(Row::new((0..row.len()).map(|column| cell(&row, column)).collect::<Result<_>>()?));
         }
         Ok((rows, answer.rows_affected().unwrap_or_default()))
     }

@@ -23,17 +23,17 @@ impl Store {
 }
 
 impl FromRow for Entry {
-    fn from_row(cells: &mut Cells) -> Result<Self> {
-        let (id, at) = cells.read()?;
-        let actor = match cells.read::<(String, _)>()? {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        let (id, at) = row.read()?;
+        let actor = match row.read::<(String, _)>()? {
             (kind, Some(id)) if kind == "account" => Actor::Account(AccountId(id)),
             (kind, Some(id)) if kind == "key" => Actor::Key(KeyId(id)),
             (kind, None) if kind == "cli" => Actor::Cli,
             (kind, None) if kind == "system" => Actor::System,
             _ => return Err(StorageError::broken("an entry of the audit has an unknown actor")),
         };
-        let (action, account, object, request) = cells.read()?;
-        let detail = cells.read::<Option<_>>()?.unwrap_or_default();
+        let (action, account, object, request) = row.read()?;
+        let detail = row.read::<Option<_>>()?.unwrap_or_default();
         Ok(Self { id, at, actor, action, account, object, request, detail })
     }
 }

@@ -94,17 +94,11 @@ impl Store {
             let rows: Vec<Stored> = tx.all(ROWS, values![id, after, count])?;
             let ids = encode_ids(rows.iter().filter_map(|(.., run)| run.map(|run| run.0)))?;
             let runs: Vec<RunSummary> = tx.all(RUNS, values![ids])?;
-            let rows = rows.into_iter().filter_map(|(position, search, state, reason, run)| {
-                let state = match (state.as_str(), reason) {
-                    ("pending", _) => RowState::Pending,
-                    ("skipped", _) => RowState::Skipped,
-                    ("refused", Some(reason)) => RowState::Refused(reason),
-                    // The run may have been deleted between two statements, and the row with it.
-                    _ => {
-                        RowState::Started(Box::new(runs.iter().find(|known| Some(known.id) == run)?.clone()))
-                    }
-                };
-                Some(BatchRow { position, search, state })
+            let rows = rows.into_iter().filter_map(|(position, search, state, reason, id)| {
+                let run = runs.iter().find(|run| Some(run.id) == id).cloned();
+                let status = run.as_ref().map_or(state, |run| run.status.as_str().to_owned());
+                // A run may have been deleted between the two statements, and its row with it.
+                (run.is_some() == id.is_some()).then_some(BatchRow { position, search, status, reason, run })
             });
             Ok(rows.collect())
         })

@@ -123,6 +123,10 @@ const REQUEST: &str =
     "SELECT run, body_hash FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at >= ?3";
 const FORGET_REQUEST: &str =
     "DELETE FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at < ?3";
+/// Removes the keys that were recorded before `?1`. Every instance runs this, so keys that another instance is deleting
+/// are skipped.
+pub(super) const FORGET_REQUESTS: &str = "DELETE FROM idempotency_keys WHERE run IN \
+     (SELECT run FROM idempotency_keys WHERE created_at < ?1 /*pg FOR UPDATE SKIP LOCKED */)";
 /// Keeps the key of a deleted run until it expires, so that a repeated request is not charged again. The hash goes, because
 /// the query could be guessed from it: from now on, no request equals the first one.
 const KEEP_KEY: &str = "UPDATE idempotency_keys SET body_hash = ?2 WHERE run = ?1";

@@ -1,6 +1,5 @@
 //! Families of runs: the runs that leads have started.
 
-use super::runs::note_deleted;
 use super::*;
 
 /// Selects the runs of a family: its root first, and then the order in which they were started. Because of `coalesce`,
@@ -21,11 +20,6 @@ const END_FOLLOWING: &str =
 const IDLE: &str = "SELECT id, account FROM runs r WHERE following = 'running' AND status <> 'running' \
      AND simulated = ?1 AND NOT EXISTS \
      (SELECT 1 FROM runs m WHERE m.root_run = r.id AND m.status = 'running') AND id > ?2 ORDER BY id LIMIT ?3";
-/// Locks the root of a family. A transaction that starts a run of the family holds this lock, too, so none is started
-/// while the family is deleted.
-const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR UPDATE */";
-const DELETE: &str =
-    "DELETE FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 RETURNING id";
 
 impl Store {
     /// Returns the family of a root. Returns `None` if no run of it exists in this account.
@@ -34,7 +28,8 @@ impl Store {
             type Member = (RunSummary, Option<String>, Option<FollowEnd>, u32);
             let runs: Vec<Member> = tx.all(MEMBERS, values![root, account])?;
             let Some((_, following, end, _)) = runs.first().cloned() else { return Ok(None) };
-            let (members, lookups) = runs.into_iter().map(|(run, _, _, lookups)| (run, lookups)).unzip();
+            let lookups = runs.iter().map(|(.., lookups)| lookups).sum();
+            let members = runs.into_iter().map(|(run, ..)| run).collect();
             let followed = tx.all(FOLLOWED, values![root])?;
             let is_following = following.as_deref() == Some("running");
             Ok(Some(StoredFamily { members, followed, is_following, end, lookups }))
@@ -79,20 +74,5 @@ impl Store {
         most: usize,
     ) -> Result<Vec<(RunId, AccountId)>> {
         self.all(background("idle_families"), IDLE, values![simulated, after, most])
-    }
-
-    /// Deletes a root and all runs of its family, as [`Store::delete`](crate::store::Store::delete) deletes
-    /// one run. Returns the runs; none if the root is unknown, of another account, or already deleted.
-    pub fn delete_family(&self, root: RunId, account: AccountId, by: &Origin) -> Result<Vec<RunId>> {
-        self.write(Operation::from("delete_family").erasing(), |tx| {
-            if !tx.has(LOCK_ROOT, values![root, account])? {
-                return Ok(Vec::new());
-            }
-            let runs = tx.all(DELETE, values![root, account])?;
-            for run in &runs {
-                note_deleted(tx, *run, account, by)?;
-            }
-            Ok(runs)
-        })
     }
 }

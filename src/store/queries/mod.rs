@@ -38,4 +38,4 @@ use crate::store::database::Store;
 use crate::store::document::{Json, decode, encode, encode_ids};
 use crate::store::error::Result;
 use crate::store::tx::{Operation, Tx, background};
-use crate::store::value::{Cells, FromRow, Parameter, Row, Value, row, values};
+use crate::store::value::{FromRow, Parameter, Row, Value, row, values};

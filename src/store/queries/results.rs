@@ -23,15 +23,12 @@ const REVISIONS: &str = "SELECT id, revision, status FROM runs WHERE id IN {ids 
 /// Locks the run's row, so that no other instance takes the run over between this statement and the commit.
 const LOCK: &str = "SELECT 1 FROM runs WHERE {driven} /*pg FOR NO KEY UPDATE */";
 
-/// Adds the results of a delta. A known entity is left out. A new entity with a used id is an error, because it must
-/// not be lost.
+/// Adds the results of a delta. A known entity is left out, unless an earlier try of the same write has stored it under
+/// its id: then it gets the revision of this try even if nothing else changes, because the driver relies on it. A new
+/// entity with a used id is an error, because it must not be lost.
 const ADD: &str = "INSERT INTO results (run, id, dedup, record, revision) \
-     SELECT r.run, r.id, r.dedup, r.record, ?2 FROM {results} WHERE true \
-     ON CONFLICT (run, dedup) DO NOTHING";
-/// Replaces results that an earlier try of the same batch has stored under the same ids. The revision becomes that of
-/// the newest try even if nothing else changes, because the driver relies on it.
-const ADD_AGAIN: &str = "UPDATE results SET record = r.record, revision = ?2 FROM {results} \
-     WHERE results.run = r.run AND results.id = r.id AND results.dedup = r.dedup";
+     SELECT r.run, r.id, r.dedup, r.record, ?2 FROM {results} WHERE true ON CONFLICT (run, dedup) \
+     DO UPDATE SET record = excluded.record, revision = excluded.revision WHERE results.id = excluded.id";
 const CHANGE: &str = "UPDATE results SET dedup = r.dedup, record = r.record, revision = ?2 FROM {results} \
      WHERE results.run = r.run AND results.id = r.id";
 /// Adds the reports of modules that have ended. `?2` is the number of the reports before them. A try whose answer was
@@ -39,12 +36,13 @@ const CHANGE: &str = "UPDATE results SET dedup = r.dedup, record = r.record, rev
 const REPORT: &str = "INSERT INTO module_reports (run, first, revision, reports) VALUES (?1, ?2, ?3, ?4) \
      ON CONFLICT (run, first) DO UPDATE SET revision = excluded.revision, reports = excluded.reports";
 const SAVE: &str = "UPDATE runs SET progress = ?4, coverage = ?5, lookups = ?6, revision = \
-     greatest(revision, ?7), total_results = total_results + ?8, lease_until = now() + ms(?9), unconfirmed \
-     = false WHERE {driven} RETURNING stopped_at";
+     greatest(revision, ?7), total_results = CASE WHEN ?8 THEN (SELECT count(*) FROM results WHERE run = ?1) \
+     ELSE total_results END, lease_until = now() + ms(?9), unconfirmed = false WHERE {driven} \
+     RETURNING stopped_at";
 
-/// Adds or replaces a thumbnail if the lease of the run is valid. `?4` is the result.
-const KEEP: &str = "INSERT INTO thumbnails (run, result, png) SELECT id, ?4, ?5 FROM runs WHERE {driven} \
-     ON CONFLICT (run, result) DO UPDATE SET png = excluded.png RETURNING 1";
+/// Adds or replaces the thumbnail of a result.
+const ADD_THUMBNAIL: &str = "INSERT INTO thumbnails (run, result, png) VALUES (?1, ?2, ?3) \
+     ON CONFLICT (run, result) DO UPDATE SET png = excluded.png";
 const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
 const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";
 
@@ -54,16 +52,15 @@ pub(super) fn save(tx: &mut Tx, run: RunId, lease: Lease, delta: &Delta, holds: 
         return Ok(Write::LeaseLost);
     }
     let revision = delta.revision;
-    let mut new = 0;
-    if !delta.added.is_empty() {
-        let added = encode_batch(run, &delta.added)?;
-        new = tx.execute(ADD, values![&added, revision])?;
-        if new < delta.added.len() as u64 {
-            tx.execute(ADD_AGAIN, values![&added, revision])?;
-        }
+    let has_new = !delta.added.is_empty();
+    if has_new {
+        tx.execute(ADD, values![encode_batch(run, &delta.added)?, revision])?;
     }
     if !delta.changed.is_empty() {
         tx.execute(CHANGE, values![encode_batch(run, &delta.changed)?, revision])?;
+    }
+    for (result, png) in &delta.thumbnails {
+        tx.execute(ADD_THUMBNAIL, values![run, *result, png.as_slice()])?;
     }
     if !delta.reports.is_empty() {
         let first = u64::from(delta.progress.modules_completed).saturating_sub(delta.reports.len() as u64);
@@ -71,7 +68,7 @@ pub(super) fn save(tx: &mut Tx, run: RunId, lease: Lease, delta: &Delta, holds: 
     }
     let Delta { progress, coverage, lookups, .. } = delta;
     let mut values = values![run, lease.owner.0, lease.epoch, encode(progress)?, encode(coverage)?];
-    values.extend(values![encode(lookups)?, revision, new, holds]);
+    values.extend(values![encode(lookups)?, revision, has_new, holds]);
     Ok(match tx.first::<Option<Timestamp>>(SAVE, values)? {
         None => Write::LeaseLost,
         Some(None) => Write::Done,
@@ -113,13 +110,6 @@ impl Store {
     pub fn revisions(&self, runs: impl IntoIterator<Item = RunId>) -> Result<Vec<(RunId, u64, Status)>> {
         let ids = encode_ids(runs.into_iter().map(|run| run.0))?;
         self.all(background("revisions"), REVISIONS, values![ids])
-    }
-
-    /// Stores the thumbnail of a stored result as a PNG, or replaces it. It is deleted with its result.
-    pub fn keep_thumbnail(&self, run: RunId, lease: Lease, result: u32, png: &[u8]) -> Result<Write> {
-        let values = values![run, lease.owner.0, lease.epoch, result, png];
-        let kept = self.change(background("keep_thumbnail").light(), KEEP, values)?;
-        Ok(if kept.is_empty() { Write::LeaseLost } else { Write::Done })
     }
 
     /// Returns the thumbnail of a result as a PNG.

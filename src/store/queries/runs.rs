@@ -17,8 +17,8 @@ row! {
 }
 
 impl FromRow for Option<Membership> {
-    fn from_row(cells: &mut Cells) -> Result<Self> {
-        let (root, parent, depth) = cells.read::<(Option<_>, Option<_>, _)>()?;
+    fn from_row(row: &mut Row) -> Result<Self> {
+        let (root, parent, depth) = row.read::<(Option<_>, Option<_>, _)>()?;
         Ok(root.zip(parent).map(|(root, parent)| Membership { root, parent, depth }))
     }
 }
@@ -30,12 +30,14 @@ const FINISH: &str = "UPDATE runs SET status = ?4, planned = '[]', error = ?5, c
      NULL, lease_until = NULL WHERE {driven}";
 const RELEASE: &str = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE id IN (SELECT id FROM runs \
      WHERE owner = ?1 AND {has_begun} /*pg ORDER BY id FOR NO KEY UPDATE */)";
-/// Removes expired keys. Every instance runs this, so keys that another instance is deleting are skipped.
-const FORGET_IDEMPOTENCY: &str = "DELETE FROM idempotency_keys WHERE run IN \
-     (SELECT run FROM idempotency_keys WHERE created_at < ?1 /*pg FOR UPDATE SKIP LOCKED */)";
-
 /// Locks a run. A transaction that starts a run of its family holds this lock, too.
 const LOCK: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */";
+/// Locks the root of a family. A transaction that starts a run of the family holds this lock, too, so none is started
+/// while the family is deleted.
+const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR UPDATE */";
+const DELETE: &str = "DELETE FROM runs WHERE id = ?1 AND account = ?2 RETURNING id";
+const DELETE_FAMILY: &str =
+    "DELETE FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 RETURNING id";
 /// Marks a run that has not ended, or that still follows leads, and the runs of its family. `?3` is the time. A run that
 /// was stopped before keeps its time.
 const STOP: &str = "UPDATE runs SET stopped_at = coalesce(stopped_at, ?3) WHERE id IN (SELECT id FROM runs \
@@ -154,23 +156,29 @@ impl Store {
         self.all("comparable", sql, values)
     }
 
-    /// Deletes a run's query, results and modules. Its charge stays booked. Returns `false` if the run is unknown, of
-    /// another account, or already deleted.
-    pub fn delete(&self, id: RunId, account: AccountId, by: &Origin) -> Result<bool> {
+    /// Deletes a run's query, results and modules, and also those of all runs of its family if it is the root and
+    /// `with_family` is true. Their charges stay booked. Returns the runs; none if the run is unknown, of another account,
+    /// or already deleted.
+    pub fn delete(
+        &self,
+        id: RunId,
+        account: AccountId,
+        with_family: bool,
+        by: &Origin,
+    ) -> Result<Vec<RunId>> {
+        let sql = if with_family { DELETE_FAMILY } else { DELETE };
         self.write(Operation::from("delete").erasing(), |tx| {
-            // The run's row is deleted together with its results. Its charge stays in the ledger.
-            let sql = "DELETE FROM runs WHERE id = ?1 AND account = ?2";
-            let is_deleted = tx.execute(sql, values![id, account])? == 1;
-            if is_deleted {
-                note_deleted(tx, id, account, by)?;
+            if !tx.has(LOCK_ROOT, values![id, account])? {
+                return Ok(Vec::new());
             }
-            Ok(is_deleted)
+            let runs = tx.all(sql, values![id, account])?;
+            for run in &runs {
+                forget_request(tx, *run)?;
+                tx.note(&AuditEvent::of_object(Action::RunDeleted, account, run), by)?;
+                tx.announce(Notification::Deleted(*run))?;
+            }
+            Ok(runs)
         })
-    }
-
-    /// Removes the idempotency keys that were recorded before `before`.
-    pub fn forget_idempotency(&self, before: Timestamp) -> Result<()> {
-        self.change(background("forget_idempotency").light(), FORGET_IDEMPOTENCY, values![before]).map(drop)
     }
 
     /// Records that the owner stops a run, and the runs below it if it is the root of a family. Returns those that have
@@ -212,11 +220,4 @@ impl Store {
             tx.execute(DELETE_WATCHES, values![age]).map(drop)
         })
     }
-}
-
-/// Records that a run is deleted, in that transaction.
-pub(super) fn note_deleted(tx: &mut Tx, run: RunId, account: AccountId, by: &Origin) -> Result<()> {
-    forget_request(tx, run)?;
-    tx.note(&AuditEvent::of_object(Action::RunDeleted, account, run), by)?;
-    tx.announce(Notification::Deleted(run))
 }

@@ -39,12 +39,12 @@ const LENGTH: &str = "SELECT count(*), count(CASE WHEN account = ?2 THEN 1 END) 
 
 impl Store {
     /// Records the idempotency key, books the charge and creates the run, in one transaction.
-    pub fn start(&self, run: &NewRun, charge: &Charge) -> Result<Started> {
+    pub fn start(&self, run: &NewRun) -> Result<Started> {
         let is_created = |started: &Started| *started == Started::Created;
         let (id, may_be_undone) = (run.id.value(), run.is_unconfirmed);
         let is_driven = run.owner.is_some();
         let new = New { operation: "start", confirm: "{confirm runs}", id, may_be_undone, is_driven };
-        self.create(&new, is_created, |tx| start(tx, run, charge))
+        self.create(&new, is_created, |tx| start(tx, run))
     }
 
     /// Counts the runs of the simulated or the real web that wait for their first driver, and those of an account among
@@ -55,8 +55,8 @@ impl Store {
 }
 
 /// Starts a run. The transaction must be rolled back unless this returns [`Started::Created`].
-fn start(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<Started> {
-    let Charge { credits, allowed, cycle } = *charge;
+fn start(tx: &mut Tx, run: &NewRun) -> Result<Started> {
+    let Charge { credits, allowed, cycle } = run.charge;
     if !lock_shared(tx, run.account)? {
         return Ok(Started::Refused(Refusal::unknown_key()));
     }
@@ -84,9 +84,9 @@ fn start(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<Started> {
     };
     if !tx.has(CHARGE, values![run.account, cycle.start, credits, allowed])? {
         let used = tx.first(USED, values![run.account, cycle.start])?.unwrap_or_default();
-        return Ok(Started::Refused(Refusal::insufficient_credits(*charge, used)));
+        return Ok(Started::Refused(Refusal::insufficient_credits(run.charge, used)));
     }
-    insert(tx, run, charge)?;
+    insert(tx, run)?;
     match run.cause {
         Cause::Request | Cause::Retry(_) => {}
         Cause::Lead(NewMember { place, lead, class, .. }) => {
@@ -101,7 +101,7 @@ fn start(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<Started> {
         }
     }
     tx.execute(NOTE_CHARGE, values![run.id, run.account, cycle.start, credits, run.created_at])?;
-    tx.note(&started(run, charge), &run.origin)?;
+    tx.note(&started(run), &run.origin)?;
     if run.owner.is_none() {
         // Another instance may have a free driver for the run.
         tx.announce(Notification::Released)?;
@@ -128,14 +128,22 @@ fn refuse_member(tx: &mut Tx, run: &NewRun, member: &NewMember) -> Result<Option
     Ok(is_full.then(|| Started::Refused(Refusal::new(Code::Conflict, message))))
 }
 
-fn insert(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<()> {
+fn insert(tx: &mut Tx, run: &NewRun) -> Result<()> {
     let normal = Query::parse(run.search.search_type, &run.search.query).ok();
-    let summary = run.opening(charge.credits);
+    let summary = run.opening();
     let RunSummary { search_type, premium, query, progress, coverage, options, follow, choice, .. } =
         &summary;
     let family = summary.family.as_ref();
     let values = [
-        values![run.id, run.account, *search_type, *premium, run.simulated, charge.credits, run.created_at],
+        values![
+            run.id,
+            run.account,
+            *search_type,
+            *premium,
+            run.simulated,
+            run.charge.credits,
+            run.created_at
+        ],
         values![run.owner.map(|owner| owner.0), run.holds, query, encode(progress)?, encode(coverage)?],
         values![encode(&run.modules)?, run.owner.is_some(), encode(options)?],
         values![follow.as_deref().map(encode).transpose()?, family.map(|family| family.root)],
@@ -147,10 +155,10 @@ fn insert(tx: &mut Tx, run: &NewRun, charge: &Charge) -> Result<()> {
 }
 
 /// Returns the audit entry for a run that was charged and started. It never contains the query.
-fn started(run: &NewRun, charge: &Charge) -> AuditEvent {
+fn started(run: &NewRun) -> AuditEvent {
     let event = AuditEvent::of_object(Action::RunStarted, run.account, run.id)
         .with("type", run.search.search_type.as_str())
-        .with("credits", charge.credits);
+        .with("credits", run.charge.credits);
     let event = match &run.cause {
         Cause::Request => event,
         Cause::Retry(retried) => event.with("retry_of", retried.to_string()),

@@ -16,8 +16,8 @@ const TAKE: &str = "UPDATE runs SET owner = ?2, lease_until = now() + ms(?3), tu
      CASE WHEN {waits} THEN 0 ELSE 1 END, started_at = coalesce(started_at, CASE \
      WHEN owner IS NULL THEN now() ELSE created_at END) WHERE id = ?1 \
      RETURNING unconfirmed, epoch, started_at, now(), planned, lookups, {reports runs.id}, {row}";
-/// A row that [`TAKE`] returns.
-type Taken = (bool, (u64, Timestamp, Timestamp), (Vec<String>, Vec<Lookup>, Vec<ModuleReport>), RunSummary);
+/// What [`TAKE`] returns after `unconfirmed`.
+type Taken = ((u64, Timestamp, Timestamp), (Vec<String>, Vec<Lookup>, Vec<ModuleReport>), RunSummary);
 /// Why a run was ended: its documents cannot be read, or its caller was refused.
 const UNREADABLE: &str = "the stored data of this search can no longer be read";
 pub(super) const NOT_CONFIRMED: &str = "the start of the search was not confirmed in time";
@@ -42,9 +42,9 @@ impl Store {
                 }
                 let Some(run) = due else { return Ok(None) };
                 let rows = tx.rows::<Taken>(TAKE, values![run, claim.owner.0, claim.holds])?;
-                let Some(row) = rows.into_iter().next() else { return Ok(None) };
+                let Some(mut row) = rows.into_iter().next() else { return Ok(None) };
                 // This is read by itself, because the documents of the run may be unreadable.
-                if row.clone().read::<bool>()? {
+                if row.read()? {
                     log::info!("run {run}: ended, since its caller was refused");
                     end_as_failed(tx, run, NOT_CONFIRMED)?;
                     continue;
@@ -63,9 +63,9 @@ impl Store {
 }
 
 /// Reads a row of [`TAKE`], and the results of its run.
-fn resumable(tx: &mut Tx, run: RunId, row: Row, claim: &Claim<'_>) -> Result<Resumable> {
+fn resumable(tx: &mut Tx, run: RunId, mut row: Row, claim: &Claim<'_>) -> Result<Resumable> {
     let results = tx.all(RESULTS, values![run, 0i64, i64::MAX])?;
-    let (_, (epoch, started_at, now), (modules, lookups, done), summary) = row.read::<Taken>()?;
+    let ((epoch, started_at, now), (modules, lookups, done), summary) = row.read::<Taken>()?;
     let mut ran_for = Duration::ZERO;
     if epoch > 0 {
         ran_for = now.duration_since(started_at).try_into().unwrap_or_default();

@@ -247,16 +247,16 @@ impl Store {
 }
 
 impl FromRow for Vec<SealedSecret> {
-    fn from_row(cells: &mut Cells) -> Result<Self> {
-        let (secret, earlier) = cells.read::<(_, Option<_>)>()?;
+    fn from_row(row: &mut Row) -> Result<Self> {
+        let (secret, earlier) = row.read::<(_, Option<_>)>()?;
         Ok([Some(secret), earlier].into_iter().flatten().collect())
     }
 }
 
 impl FromRow for Option<Attempt> {
-    fn from_row(cells: &mut Cells) -> Result<Self> {
-        let (at, http_status, error) = cells.read::<(Option<Timestamp>, _, _)>()?;
-        let (latency_ms, response_head) = cells.read::<(Option<u64>, _)>()?;
+    fn from_row(row: &mut Row) -> Result<Self> {
+        let (at, http_status, error) = row.read::<(Option<Timestamp>, _, _)>()?;
+        let (latency_ms, response_head) = row.read::<(Option<u64>, _)>()?;
         let latency_ms = latency_ms.unwrap_or_default();
         Ok(at.map(|at| Attempt { at, http_status, error, latency_ms, response_head }))
     }

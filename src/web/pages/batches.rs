@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::base::ids::BatchId;
-use crate::model::batch::{Batch, BatchRow, BatchStatus, Counts, RowRefusal, RowState, batch_name};
+use crate::model::batch::{Batch, BatchRow, BatchStatus, Counts, RowRefusal, batch_name};
 use crate::model::credits::Balance;
 use crate::model::page::cut;
 use crate::modules::query::SearchType;
@@ -171,14 +171,12 @@ fn shares(counts: &Counts) -> [(&'static str, u32, u32); 6] {
 
 /// Returns why a search was not made.
 fn refusal(row: &BatchRow) -> &'static str {
-    match row.state {
-        RowState::Refused(RowRefusal::Suppressed) => "This identifier is never searched here.",
-        RowState::Refused(RowRefusal::InvalidChoice) => {
-            "Its choice of modules is not valid with the current catalogue."
-        }
-        RowState::Refused(RowRefusal::PremiumUnavailable) => "No browser was available.",
-        RowState::Refused(RowRefusal::Unreadable) => "This version of the program cannot read it.",
-        _ => "",
+    match row.reason {
+        None => "",
+        Some(RowRefusal::Suppressed) => "This identifier is never searched here.",
+        Some(RowRefusal::InvalidChoice) => "Its choice of modules is not valid with the current catalogue.",
+        Some(RowRefusal::PremiumUnavailable) => "No browser was available.",
+        Some(RowRefusal::Unreadable) => "This version of the program cannot read it.",
     }
 }
 

@@ -41,9 +41,9 @@ struct Page {
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let (form, filter) = read(&visit.form);
-    let found = web.runs.page(visit.caller()?.account.id, &filter, PAGE)?;
-    let rows = found.runs.into_iter().map(|run| (run, new_once())).collect();
-    render(&Page { frame: visit.frame, form, rows, next: found.next, now: web.clock.now() })
+    let (runs, next) = web.runs.page(visit.caller()?.account.id, &filter, PAGE)?;
+    let rows = runs.into_iter().map(|run| (run, new_once())).collect();
+    render(&Page { frame: visit.frame, form, rows, next, now: web.clock.now() })
 }
 
 /// Reads the filters of an address. Invalid ones are ignored.

@@ -94,7 +94,7 @@ pub(super) fn new_form(query: &str, search_type: Option<SearchType>) -> Form {
 
 fn show(web: &Web, mut visit: Visit, offer: Option<Offer>) -> Answer {
     let owner = visit.caller()?.clone();
-    let recent = web.runs.page(owner.account.id, &ListFilter::default(), RECENT)?;
+    let (runs, _) = web.runs.page(owner.account.id, &ListFilter::default(), RECENT)?;
     // In the menu, the current entry is the search page.
     visit.frame.here = "/app";
     render(&Page {
@@ -107,7 +107,7 @@ fn show(web: &Web, mut visit: Visit, offer: Option<Offer>) -> Answer {
         premium_plans: web.accounts.plans().names_where(|plan| plan.premium).join(", "),
         balance: web.accounts.balance(&owner)?,
         owner,
-        runs: recent.runs,
+        runs,
         now: web.clock.now(),
     })
 }

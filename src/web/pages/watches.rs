@@ -140,7 +140,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let older_changes = cut(&mut changes, PAGE).map(|last| last.id);
     let runs_before: Option<Cursor> = visit.form.get("runs_before").parse().ok();
     let filter = ListFilter { watch: Some(watch.id), before: runs_before, ..ListFilter::default() };
-    let runs = web.runs.page(account, &filter, RUNS)?;
+    let (runs, older_runs) = web.runs.page(account, &filter, RUNS)?;
     let webhook = web.store.webhooks(account)?.into_iter().find(|it| Some(it.id) == watch.webhook);
     render(&Page {
         webhook: webhook.map(|webhook| webhook.url),
@@ -148,9 +148,9 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
         are_later_changes: before.is_some(),
         older_changes,
         changed_runs: by_run(changes)?,
-        runs: runs.runs,
+        runs,
         are_later_runs: runs_before.is_some(),
-        older_runs: runs.next,
+        older_runs,
         once: if visit.form.once().is_some() { visit.form.get("once").to_owned() } else { new_once() },
         now: web.clock.now(),
         frame: visit.frame,
