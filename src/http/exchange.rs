@@ -22,9 +22,6 @@ use super::response::Response;
 use super::shared::Shared;
 use crate::base::count::ActiveGuard;
 
-/// The refusal of a request for which no stream thread is left.
-const NO_THREAD: Refusal = Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS };
-
 /// tiny_http's writer of one answer. Dropping it lets the connection's next answer be written.
 type Writer = Box<dyn Write + Send>;
 
@@ -70,10 +67,11 @@ impl Exchange {
 
     /// Reads the body, runs the handler and sends the answer. A request worker calls this.
     pub(super) fn serve(mut self) {
-        match self.read_body() {
-            Ok(()) => self.handle(),
-            Err(refusal) => self.refuse(refusal),
+        if let Err(refusal) = self.read_body() {
+            return self.refuse(refusal);
         }
+        let (shared, request) = (Arc::clone(&self.shared), std::mem::take(&mut self.head.request));
+        self.reply(move || shared.handler.handle(request), Lane::Worker);
     }
 
     /// Reads the whole body, unless that is done. After an error the end of the request may not be reached.
@@ -95,44 +93,26 @@ impl Exchange {
         Ok(())
     }
 
-    fn handle(mut self) {
-        let (shared, request) = (Arc::clone(&self.shared), std::mem::take(&mut self.head.request));
-        self.reply(move || shared.handler.handle(request), Lane::Worker);
-    }
-
     /// Does the work, and sends the reply. Work that waits, and streams, do not stay on a request worker.
-    fn reply(mut self, work: impl FnOnce() -> Reply, lane: Lane) {
-        let threads = Arc::clone(&self.shared.threads);
+    fn reply(self, work: impl FnOnce() -> Reply, lane: Lane) {
         match (catch_unwind(AssertUnwindSafe(work)), lane) {
             (Err(panic), _) => self.refuse(Refusal::Internal(message_of(panic.as_ref()))),
             (Ok(Reply::Now(response)), _) => self.answer(&response),
             (Ok(Reply::Later(work)), Lane::Own) => self.reply(work, Lane::Own),
-            (Ok(Reply::Later(work)), Lane::Worker) => {
-                let later = move |exchange: Self| exchange.reply(work, Lane::Own);
-                if let Err(exchange) = threads.run(0, self, later) {
+            (Ok(Reply::Stream(head, body)), Lane::Own) => self.stream(&head, body),
+            (Ok(reply), Lane::Worker) => {
+                let threads = Arc::clone(&self.shared.threads);
+                let go_on = move |exchange: Self| exchange.reply(|| reply, Lane::Own);
+                if let Err(exchange) = threads.run(0, self, go_on) {
                     exchange.shared.threads.refused.one();
-                    exchange.refuse(NO_THREAD);
-                }
-            }
-            (Ok(Reply::Stream(head, body)), lane) => {
-                // Not on the thread of the stream: tiny_http drops the request with a buffer of 8 KiB on the stack,
-                // which would take memory as long as the stream lasts.
-                let parts = self.parts();
-                let Some(writer) = self.take_writer() else { return };
-                if lane == Lane::Own {
-                    return self.stream(writer, &head, body);
-                }
-                let work = move |(exchange, writer): (Self, Writer)| exchange.stream(writer, &head, body);
-                if let Err((exchange, writer)) = threads.run(0, (self, writer), work) {
-                    exchange.shared.threads.refused.one();
-                    let refusal = exchange.render_refusal(NO_THREAD, parts.as_ref());
-                    exchange.send(writer, &refusal);
+                    exchange.refuse(Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS });
                 }
             }
         }
     }
 
-    fn stream(mut self, writer: Writer, head: &Response, body: StreamBody) {
+    fn stream(mut self, head: &Response, body: StreamBody) {
+        let Some(writer) = self.take_writer() else { return };
         self.head.options.close = true;
         let mut sink = Sink { writer, is_chunked: !self.head.options.is_http_1_0, has_failed: false };
         let mut is_complete = sink.send(&render::stream_head(head, self.head.options)).is_ok();
@@ -157,18 +137,14 @@ impl Exchange {
         }
         // Who sends a malformed head may mean another end of the request.
         self.head.options.close |= !matches!(refusal, Refusal::Overloaded { .. } | Refusal::Internal(_));
-        let response = self.render_refusal(refusal, self.parts().as_ref());
+        let render = AssertUnwindSafe(|| self.shared.handler.refuse(refusal, self.parts().as_ref()));
+        let response = catch_unwind(render).unwrap_or_else(|_| Response::empty(500));
         self.answer(&response);
     }
 
     /// Drops the request unanswered, and all further ones of its connection for a while.
     pub(super) fn sever(self) {
         self.shared.severed.add(self.peer, Duration::ZERO);
-    }
-
-    fn render_refusal(&self, refusal: Refusal, parts: Option<&Request>) -> Response {
-        let render = AssertUnwindSafe(|| self.shared.handler.refuse(refusal, parts));
-        catch_unwind(render).unwrap_or_else(|_| Response::empty(500))
     }
 
     /// Returns the request without its body, unless its head is not valid or it is answered.
@@ -178,8 +154,18 @@ impl Exchange {
     }
 
     fn answer(mut self, response: &Response) {
-        if let Some(writer) = self.take_writer() {
-            self.send(writer, response);
+        let Some(writer) = self.take_writer() else { return };
+        self.head.options.close |= self.shared.is_draining() || self.is_late();
+        let (first, rest) = render::response(response, self.head.options);
+        // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless
+        // its reader has left earlier answers unread.
+        let is_large = rest.len() > SEND_BUFFER_BYTES;
+        let threads = Arc::clone(&self.shared.threads);
+        let answer = (self, writer, first, rest);
+        if !is_large {
+            write(answer);
+        } else if let Err(answer) = threads.run(BODY_THREADS, answer, write) {
+            write(answer);
         }
     }
 
@@ -196,22 +182,6 @@ impl Exchange {
         // The sender may pause before it sends more of a body that was not dropped to its end.
         self.shared.severed.add(self.peer, self.shared.config.idle_timeout);
         writer
-    }
-
-    fn send(mut self, writer: Writer, response: &Response) {
-        self.head.options.close |= self.shared.is_draining() || self.is_late();
-        let options = self.head.options;
-        let (first, rest) = render::response(response, options);
-        // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless
-        // its reader has left earlier answers unread.
-        let is_large = rest.len() > SEND_BUFFER_BYTES;
-        let threads = Arc::clone(&self.shared.threads);
-        let answer = (self, writer, first, rest);
-        if !is_large {
-            write(answer);
-        } else if let Err(answer) = threads.run(BODY_THREADS, answer, write) {
-            write(answer);
-        }
     }
 
     /// Returns whether a good part of the connection's idle timeout is over. For tiny_http it began with the request, but
