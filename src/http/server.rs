@@ -17,10 +17,8 @@ use super::listener;
 use super::shared::{Severed, Shared};
 use super::threads::{Load, Threads};
 use crate::base::count::{ActiveCount, Counter};
-use crate::base::descriptors::{self, OTHER_DESCRIPTORS};
+use crate::base::descriptors;
 
-/// The number of descriptors that tiny_http holds for each connection.
-const DESCRIPTORS_PER_CONNECTION: u64 = 2;
 /// The pause between two looks whether all requests are answered.
 const DRAIN_TICK: Duration = Duration::from_millis(5);
 
@@ -49,7 +47,7 @@ impl Server {
     pub fn from_listener(listener: TcpListener, config: &ServerConfig) -> io::Result<Self> {
         let address = listener.local_addr()?;
         // The pool panics if it cannot start a thread.
-        let threads = catch_unwind(|| Threads::new(config, max_streams(config.max_streams)))
+        let threads = catch_unwind(|| Threads::new(config, descriptors::streams(config.max_streams)))
             .map_err(|_| io::Error::other("cannot start the request workers"))?;
         Ok(Self { config: config.clone(), listener, address, threads: Arc::new(threads) })
     }
@@ -86,21 +84,6 @@ impl Server {
         server.start_accepting()?;
         Ok(RunningServer(server))
     }
-}
-
-/// Returns how many streams are open at once: the configured number, or fewer if there are not enough descriptors.
-/// Without connections that are left, streams would keep out all other requests.
-fn max_streams(configured: usize) -> usize {
-    let limit = descriptors::limit();
-    let connections = (limit - OTHER_DESCRIPTORS.min(limit / 2)) / DESCRIPTORS_PER_CONNECTION;
-    let possible = usize::try_from(connections * 3 / 4).unwrap_or(usize::MAX).max(1);
-    if possible < configured {
-        log::warn!(
-            "the limit on file descriptors is {limit}: {possible} streams and waiting requests are open at once instead \
-             of {configured}; raise it (`ulimit -n`, `LimitNOFILE=`)"
-        );
-    }
-    possible.min(configured)
 }
 
 /// A server that takes requests. Dropping it shuts it down without waiting for requests.
