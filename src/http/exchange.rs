@@ -19,7 +19,7 @@ use super::head::Head;
 use super::render;
 use super::request::Request;
 use super::response::Response;
-use super::shared::Shared;
+use super::server::Shared;
 use crate::base::count::ActiveGuard;
 
 /// tiny_http's writer of one answer. Dropping it lets the connection's next answer be written.
@@ -51,7 +51,7 @@ impl Exchange {
         raw: tiny_http::Request,
         peer: SocketAddr,
     ) -> (Self, Option<Refusal>) {
-        let mut head = Head::read(&raw, &shared.config.trusted_proxies);
+        let mut head = Head::read(&raw, &shared.server.config.trusted_proxies);
         if head.length.is_none() {
             shared.severed.add(peer, ANY_TIME);
         }
@@ -77,13 +77,13 @@ impl Exchange {
     /// Reads the whole body, unless that is done. After an error the end of the request may not be reached.
     pub(super) fn read_body(&mut self) -> Result<(), Refusal> {
         let length = self.head.length.unwrap_or_default();
-        let max = self.shared.config.max_body_bytes_on(&self.head.request.path);
+        let max = self.shared.server.config.max_body_bytes_on(&self.head.request.path);
         let Some(raw) = self.raw.as_mut().filter(|_| length > 0) else { return Ok(()) };
         if length > HARMLESS_BYTES {
             return Err(Refusal::BodyTooLarge);
         }
         let is_kept = length <= max as u64;
-        let until = Instant::now() + self.shared.config.body_timeout;
+        let until = Instant::now() + self.shared.server.config.body_timeout;
         let body = read_whole(&mut raw.as_reader().take(length), length, is_kept, until);
         self.head.is_body_unread = body.is_err();
         if !is_kept {
@@ -101,10 +101,10 @@ impl Exchange {
             (Ok(Reply::Later(work)), Lane::Own) => self.reply(work, Lane::Own),
             (Ok(Reply::Stream(head, body)), Lane::Own) => self.stream(&head, body),
             (Ok(reply), Lane::Worker) => {
-                let threads = Arc::clone(&self.shared.threads);
+                let threads = Arc::clone(&self.shared.server.threads);
                 let go_on = move |exchange: Self| exchange.reply(|| reply, Lane::Own);
                 if let Err(exchange) = threads.run(0, self, go_on) {
-                    exchange.shared.threads.refused.one();
+                    exchange.shared.server.threads.refused.one();
                     exchange.refuse(Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS });
                 }
             }
@@ -149,7 +149,7 @@ impl Exchange {
 
     /// Returns the request without its body, unless its head is not valid or it is answered.
     fn parts(&self) -> Option<Request> {
-        let head = Head::read(self.raw.as_ref()?, &self.shared.config.trusted_proxies);
+        let head = Head::read(self.raw.as_ref()?, &self.shared.server.config.trusted_proxies);
         head.refusal.is_none().then_some(head.request)
     }
 
@@ -160,7 +160,7 @@ impl Exchange {
         // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless
         // its reader has left earlier answers unread.
         let is_large = rest.len() > SEND_BUFFER_BYTES;
-        let threads = Arc::clone(&self.shared.threads);
+        let threads = Arc::clone(&self.shared.server.threads);
         let answer = (self, writer, first, rest);
         if !is_large {
             write(answer);
@@ -180,7 +180,7 @@ impl Exchange {
         self.shared.severed.add(self.peer, ANY_TIME);
         let writer = into_writer(raw);
         // The sender may pause before it sends more of a body that was not dropped to its end.
-        self.shared.severed.add(self.peer, self.shared.config.idle_timeout);
+        self.shared.severed.add(self.peer, self.shared.server.config.idle_timeout);
         writer
     }
 
@@ -189,7 +189,7 @@ impl Exchange {
     /// the connection, because the client's next request could meet it and be lost. Test:
     /// `a_late_answer_announces_the_end_of_the_connection`.
     fn is_late(&self) -> bool {
-        self.received.elapsed() >= self.shared.config.idle_timeout / 3
+        self.received.elapsed() >= self.shared.server.config.idle_timeout / 3
     }
 }
 
