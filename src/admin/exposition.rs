@@ -21,20 +21,39 @@ pub(super) type Label<'a> = (&'static str, &'a str);
 
 /// A page of metrics.
 #[derive(Debug, Default)]
-pub(super) struct Exposition(String);
+pub(super) struct Exposition {
+    /// The text of the families that were written.
+    pub(super) text: String,
+    /// The name of the family that is being written.
+    name: String,
+}
 
 impl Exposition {
     /// Begins a family. `help` is its name (with its unit, and `_total` for a counter), a space and its help text.
-    pub(super) fn family<'a>(&'a mut self, kind: Kind, help: &'a str) -> Family<'a> {
-        let name = help.split(' ').next().unwrap_or_default();
+    pub(super) fn family(&mut self, kind: Kind, help: &str) {
+        help.split(' ').next().unwrap_or_default().clone_into(&mut self.name);
         let kind = match kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
             Kind::Histogram => "histogram",
         };
         // Writing to a String does not fail.
-        let _ = write!(self.0, "# HELP {help}\n# TYPE {name} {kind}\n");
-        Family { page: self, name }
+        let _ = write!(self.text, "# HELP {help}\n# TYPE {} {kind}\n", self.name);
+    }
+
+    /// Writes one sample of the family.
+    pub(super) fn sample(&mut self, labels: &[Label<'_>], value: f64) {
+        self.line("", labels, None, value);
+    }
+
+    /// Writes one histogram of the family.
+    pub(super) fn histogram(&mut self, labels: &[Label<'_>], spread: &HistogramSnapshot) {
+        for (bound, count) in BOUNDS.into_iter().zip(spread.up_to) {
+            self.line("_bucket", labels, Some(&bound.to_string()), count as f64);
+        }
+        self.line("_bucket", labels, Some("+Inf"), spread.count as f64);
+        self.line("_sum", labels, None, spread.seconds);
+        self.line("_count", labels, None, spread.count as f64);
     }
 
     /// Writes a family of numbers with one label.
@@ -45,67 +64,38 @@ impl Exposition {
         help: &str,
         samples: impl IntoIterator<Item = (&'a str, u64)>,
     ) {
-        let mut family = self.family(kind, help);
+        self.family(kind, help);
         for (value, count) in samples {
-            family.sample(&[(label, value)], count as f64);
+            self.sample(&[(label, value)], count as f64);
         }
     }
 
     /// Writes families of one sample each.
     pub(super) fn rows<'a>(&mut self, rows: impl IntoIterator<Item = (Kind, &'a str, f64)>) {
         for (kind, help, value) in rows {
-            self.family(kind, help).sample(&[], value);
+            self.family(kind, help);
+            self.sample(&[], value);
         }
     }
 
     /// Writes a family of one histogram.
     pub(super) fn spread(&mut self, help: &str, durations: &DurationHistogram) {
-        self.family(Kind::Histogram, help).histogram(&[], &durations.snapshot());
+        self.family(Kind::Histogram, help);
+        self.histogram(&[], &durations.snapshot());
     }
 
-    /// Returns the text of the page.
-    pub(super) fn into_text(self) -> String {
-        self.0
-    }
-}
-
-/// A family that is being written.
-pub(super) struct Family<'a> {
-    page: &'a mut Exposition,
-    name: &'a str,
-}
-
-impl Family<'_> {
-    /// Writes one sample.
-    pub(super) fn sample(&mut self, labels: &[Label<'_>], value: f64) {
-        let name = self.name;
-        self.line(name, "", labels, None, value);
-    }
-
-    /// Writes one histogram.
-    pub(super) fn histogram(&mut self, labels: &[Label<'_>], spread: &HistogramSnapshot) {
-        let name = self.name;
-        for (bound, count) in BOUNDS.into_iter().zip(spread.up_to) {
-            self.line(name, "_bucket", labels, Some(&bound.to_string()), count as f64);
-        }
-        self.line(name, "_bucket", labels, Some("+Inf"), spread.count as f64);
-        self.line(name, "_sum", labels, None, spread.seconds);
-        self.line(name, "_count", labels, None, spread.count as f64);
-    }
-
-    fn line(&mut self, name: &str, suffix: &str, labels: &[Label<'_>], bound: Option<&str>, value: f64) {
-        let page = &mut self.page.0;
-        let _ = write!(page, "{name}{suffix}");
+    fn line(&mut self, suffix: &str, labels: &[Label<'_>], bound: Option<&str>, value: f64) {
+        let _ = write!(self.text, "{}{suffix}", self.name);
         let bound = bound.map(|bound| ("le", bound));
         let mut sign = '{';
         for (label, value) in labels.iter().copied().chain(bound) {
-            let _ = write!(page, "{sign}{label}=\"{}\"", escaped(value));
+            let _ = write!(self.text, "{sign}{label}=\"{}\"", escaped(value));
             sign = ',';
         }
         if sign == ',' {
-            page.push('}');
+            self.text.push('}');
         }
-        let _ = writeln!(page, " {value}");
+        let _ = writeln!(self.text, " {value}");
     }
 }
 

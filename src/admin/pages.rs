@@ -49,13 +49,13 @@ pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> String {
         write_deliveries(&mut page, parts);
         write_store(&mut page, parts);
         let help = "sightline_maintenance_age_seconds Time since a periodic task was done last.";
-        let mut ages = page.family(Gauge, help);
+        page.family(Gauge, help);
         for (task, done) in &*parts.maintained.lock() {
-            ages.sample(&[("task", task)], done.elapsed().as_secs_f64());
+            page.sample(&[("task", task)], done.elapsed().as_secs_f64());
         }
     }
     process::write(&mut page, started);
-    page.into_text()
+    page.text
 }
 
 /// Writes the requests and the threads of the public listener.
@@ -63,16 +63,16 @@ fn write_listener(page: &mut Exposition, parts: &Parts) {
     let (load, sides) = (parts.threads.load(), || parts.traffic.iter().map(|side| &**side));
     let help = "sightline_http_requests_total Answers by route, method and status; the route is none or /app none for \
                 an unknown path.";
-    let mut requests = page.family(Counter, help);
+    page.family(Counter, help);
     for (route, method, status, count) in sides().flat_map(Traffic::answers) {
         let labels = [("route", route), ("method", method), ("status", &status.to_string())];
-        requests.sample(&labels, count as f64);
+        page.sample(&labels, count as f64);
     }
     let help = "sightline_http_request_duration_seconds Time from a fully read request to its answer, or to the first \
                 byte of its stream, including waits.";
-    let mut durations = page.family(Histogram, help);
+    page.family(Histogram, help);
     for (route, method, spread) in sides().flat_map(Traffic::durations) {
-        durations.histogram(&[("route", route), ("method", method)], &spread);
+        page.histogram(&[("route", route), ("method", method)], &spread);
     }
     let streams = sides().map(|side| side.streams.get()).sum::<u64>() as f64;
     let waits = sides().map(|side| side.waits.get()).sum::<u64>() as f64;
@@ -135,9 +135,9 @@ fn write_runs(page: &mut Exposition, figures: &Figures) {
 
 fn write_checks(page: &mut Exposition, figures: &Figures) {
     let help = "sightline_checks_total Ended modules by type of search and outcome.";
-    let mut checks = page.family(Counter, help);
+    page.family(Counter, help);
     for (search_type, outcome, count) in figures.checks() {
-        checks.sample(&[("type", search_type.as_str()), ("outcome", outcome.as_str())], count as f64);
+        page.sample(&[("type", search_type.as_str()), ("outcome", outcome.as_str())], count as f64);
     }
     let help = "sightline_checks_cut_total Modules not asked, or not given the configured time, by reason.";
     page.by("reason", Counter, help, figures.cuts().map(|(cut, count)| (cut.as_str(), count)));
@@ -189,16 +189,16 @@ fn write_store(page: &mut Exposition, parts: &Parts) {
     ]);
     let help =
         "sightline_store_operation_duration_seconds Duration of operations, with the wait for a connection.";
-    let mut durations = page.family(Histogram, help);
+    page.family(Histogram, help);
     for (name, metrics) in &operations {
-        durations.histogram(&[("operation", name)], &metrics.durations.snapshot());
+        page.histogram(&[("operation", name)], &metrics.durations.snapshot());
     }
     let help =
         "sightline_store_failures_total Failed operations: unavailable can be retried, broken is a defect.";
-    let mut failures = page.family(Counter, help);
+    page.family(Counter, help);
     for (name, metrics) in &operations {
         for (kind, count) in [("unavailable", &metrics.unavailable), ("broken", &metrics.broken)] {
-            failures.sample(&[("operation", name), ("kind", kind)], count.get() as f64);
+            page.sample(&[("operation", name), ("kind", kind)], count.get() as f64);
         }
     }
 }

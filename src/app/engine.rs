@@ -20,21 +20,10 @@ use crate::sandbox::SandboxOptions;
 /// The memory for the parsed answers of sites, in bytes. Checks wait for it.
 const ANSWER_MEMORY: usize = 256 * 1024 * 1024;
 
-/// Returns how many checks run at once: the configured number, or fewer if there are not enough file
-/// descriptors. A check without a descriptor would end as skipped.
+/// Returns how many checks run at once.
 pub(super) fn check_workers(config: &EngineConfig) -> usize {
     descriptors::adjust_limit();
-    let limit = descriptors::limit();
-    let possible = descriptors::checks_within(limit);
-    if possible < config.check_workers {
-        let needed = descriptors::limit_for_checks(config.check_workers);
-        warn!(
-            "the limit on file descriptors is {limit}: {possible} checks run at once instead of {}, which \
-             need a limit of {needed}; raise it (`ulimit -n`, `LimitNOFILE=`)",
-            config.check_workers
-        );
-    }
-    possible.min(config.check_workers)
+    descriptors::checks(config.check_workers)
 }
 
 /// Loads the catalogue, with a feed if there is one. Call this before anything is created, so that a mistake in the catalogue

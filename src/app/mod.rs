@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `engine` | catalogue, prober, checker and keys, which all commands share that ask sites |
 //! | `services` | what all surfaces and tasks of `serve`, `mcp` and `search` need, built by one function |
-//! | `serve` | runs a server until it is asked to stop, and stops it in bounded time |
+//! | `serve` | runs a server until it is asked to stop; serves its tools over standard input and output |
 //! | `listening` | the public listener and that for metrics and probes |
 //! | `maintenance` | periodic work |
 //! | `feed` | the catalogue feed: fetches it and keeps it |
@@ -12,7 +12,6 @@
 //! | `webhooks` | the key for the secrets of webhooks |
 //! | `first_start` | creates the first account, its key and its set-up link |
 //! | `service_manager` | messages to the service manager |
-//! | `mcp` | the tools of a server over standard input and output |
 //! | `search` | searches without a server |
 //! | `proof` | tests a catalogue, and learns rules from the answers of sites |
 //! | `error` | the error that ends a command |
@@ -23,7 +22,6 @@ mod feed;
 mod first_start;
 mod listening;
 mod maintenance;
-mod mcp;
 mod proof;
 mod search;
 mod serve;
@@ -34,7 +32,6 @@ mod webhooks;
 
 pub use engine::check_keys;
 pub use error::Failure;
-pub use mcp::serve_lines;
 pub use proof::{learn_entries, prove_modules};
 pub use search::{SearchEvent, SearchRequest, search};
-pub use serve::serve;
+pub use serve::{serve, serve_lines};

@@ -76,7 +76,9 @@ pub fn search(
     stop: &Stop,
     mut sink: impl FnMut(usize, SearchEvent<'_>) -> ControlFlow<()>,
 ) -> Result<(), Failure> {
-    let local = LocalSearches::open(request, stop)?;
+    // The driver of a search may end a moment after the next one has begun. Leads are followed here.
+    let (services, caller, _) = Services::local(&request.engine, &request.suppression, 2 * AT_ONCE, false)?;
+    let local = LocalSearches { request, stop, services, account: caller.account.id };
     let runs = local.services.runs();
     let mut waiting = queries.iter();
     let mut started: VecDeque<Option<Arc<LiveRun>>> = VecDeque::new();
@@ -110,25 +112,16 @@ struct LocalSearches<'r> {
     account: AccountId,
 }
 
-impl<'r> LocalSearches<'r> {
-    fn open(request: &'r SearchRequest, stop: &'r Stop) -> Result<Self, Failure> {
-        // The driver of a search may end a moment after the next one has begun. Leads are followed here.
-        let (services, caller, _) =
-            Services::local(&request.engine, &request.suppression, 2 * AT_ONCE, false)?;
-        Ok(Self { request, stop, services, account: caller.account.id })
-    }
-
+impl LocalSearches<'_> {
     fn start(&self, search: Search, cause: Cause) -> Result<Arc<LiveRun>, Failure> {
         let now = self.services.shared.clock.now();
         let charge = Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) };
-        let runs = self.services.runs();
+        let (runs, failed) = (self.services.runs(), || Failure::failed("cannot start the search"));
         match runs.start(runs.new_run(self.account, search, cause, charge, Origin::CLI)) {
-            Ok(StartResult::Started(run)) => {
-                runs.live(run.id).ok_or_else(|| Failure::failed("cannot start the search"))
-            }
+            Ok(StartResult::Started(run)) => runs.live(run.id).ok_or_else(failed),
             Err(refusal) if refusal.code == Code::InvalidRequest => Err(Failure::usage(refusal)),
             Err(refusal) if refusal.code == Code::PremiumUnavailable => Err(browser_error(runs)),
-            Ok(_) | Err(_) => Err(Failure::failed("cannot start the search")),
+            Ok(_) | Err(_) => Err(failed()),
         }
     }
 

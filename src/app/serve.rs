@@ -1,4 +1,5 @@
-//! Runs a server until it is asked to stop, and then stops it in bounded time.
+//! Runs a server until it is asked to stop, and then stops it in bounded time. Without a server, its tools are served over
+//! standard input and output.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -15,12 +16,13 @@ use super::feed::FeedKeeper;
 use super::first_start::{self, FirstAccount};
 use super::listening::PublicHandler;
 use super::maintenance::Maintenance;
-use super::services::{Opened, Services};
+use super::services::Services;
 use super::{listening, service_manager, suppression, webhooks};
 use crate::admin::{self, Admin};
+use crate::api::mcp;
 use crate::base::clock::{Clock as _, SystemClock};
 use crate::base::threads;
-use crate::config::{ServeConfig, Time};
+use crate::config::{EngineConfig, ServeConfig, SuppressionConfig, Time};
 use crate::http::RunningServer;
 use crate::store::{self, Store};
 use crate::web::Web;
@@ -35,6 +37,10 @@ const ANSWER_RESERVE: Duration = Duration::from_secs(1);
 const ADMIN_DRAIN: Duration = Duration::from_millis(200);
 /// The shortest time for writing answers, also if the runs took the whole drain time.
 const MIN_DRAIN: Duration = Duration::from_millis(100);
+/// The most searches that are driven at once without a server.
+const MCP_RUNS: usize = 8;
+/// The time in which they stop at the end.
+const STOP_WITHIN: Duration = Duration::from_secs(2);
 
 /// Serves until the process gets SIGTERM or SIGINT, then drains.
 ///
@@ -42,9 +48,23 @@ const MIN_DRAIN: Duration = Duration::from_millis(100);
 /// Fails if the server cannot start.
 pub fn serve(config: &ServeConfig) -> Result<(), Failure> {
     run(config)?;
-    // Only now are all parts dropped: databases are closed, browsers have ended.
+    // Only now are all parts dropped, and the database is closed.
     info!("stopped");
     Ok(())
+}
+
+/// Answers the messages of the Model Context Protocol on standard input until its end. Searches are kept in memory, so that
+/// they can be read, compared and followed while the client runs.
+///
+/// # Errors
+/// Fails if the parts cannot be started, or if standard input cannot be read.
+pub fn serve_lines(engine: &EngineConfig, suppression: &SuppressionConfig) -> Result<(), Failure> {
+    let (services, caller, watch) = Services::local(engine, suppression, MCP_RUNS, true)?;
+    let maintenance = Maintenance::start(&services, 0, watch, None)?;
+    let served = mcp::serve(&services.api, &caller, io::stdin().lock(), io::stdout());
+    services.runs().shut_down(Instant::now() + STOP_WITHIN);
+    let _ = maintenance.join();
+    served.map_err(|error| Failure::failed(error).at("cannot read standard input"))
 }
 
 fn run(config: &ServeConfig) -> Result<(), Failure> {
@@ -68,8 +88,7 @@ fn run(config: &ServeConfig) -> Result<(), Failure> {
     let key = webhooks::load_key(config, &store)?;
     let (address, threads) = (server.local_addr(), server.threads());
     let base_url = config.server.base_url_at(address);
-    let opened = Opened { catalog, suppressed, store, key, base_url: base_url.clone(), follows: true };
-    let services = Services::build(config, opened)?;
+    let services = Services::build(config, catalog, suppressed, store, key, base_url.clone(), true)?;
     if services.shared.sandbox {
         warn!("the web is simulated: no result is real");
     }

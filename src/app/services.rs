@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use super::engine::{
-    check_keys, check_workers, checker, load_catalog, net_config, operator_keys, prober, sandbox_options,
+    check_keys, check_workers, checker, load_catalog, operator_keys, prober, sandbox_options,
 };
 use super::error::Failure;
 use super::first_start::{LOCAL_ACCOUNT, best_plan};
@@ -23,7 +23,6 @@ use crate::model::drive::{Notification, Subscriber};
 use crate::model::sign_in::SessionLimits;
 use crate::modules::catalog::Catalog;
 use crate::modules::probe::{Browsers, NoBrowser};
-use crate::net::{HttpProber, RealBrowsers};
 use crate::runs::service::{ChargeOf, Runs, RunsConfig};
 use crate::runs::suppression::Suppressed;
 use crate::sandbox::Sandbox;
@@ -46,8 +45,6 @@ pub(super) struct Services {
     /// What the API and the web app are made of.
     pub(super) shared: service::Services,
     pub(super) sign_ins: Arc<SignIns>,
-    /// The browser.
-    browsers: Option<Arc<RealBrowsers>>,
     /// The simulated web.
     pub(super) sandbox: Option<Arc<Sandbox>>,
     /// The threads that send deliveries to webhooks, unless there is no key for their secrets.
@@ -57,27 +54,21 @@ pub(super) struct Services {
     pub(super) maintained: Arc<TaskTimes>,
 }
 
-/// What a process has opened before its services are built.
-pub(super) struct Opened {
-    pub(super) catalog: Arc<Catalog>,
-    /// The identifiers that are never searched.
-    pub(super) suppressed: Suppressed,
-    pub(super) store: Arc<Store>,
-    /// The key that encrypts the secrets of webhooks.
-    pub(super) key: Option<Arc<SealingKey>>,
-    /// The address that clients use.
-    pub(super) base_url: String,
-    /// Whether leads and batches start searches.
-    pub(super) follows: bool,
-}
-
 impl Services {
-    /// Builds the parts.
+    /// Builds the parts. `suppressed` are the identifiers that are never searched, `key` encrypts the secrets of webhooks, and
+    /// `base_url` is the address that clients use. `follows` says whether leads and batches start searches.
     ///
     /// # Errors
     /// Fails if a part cannot be started, or if the store fails.
-    pub(super) fn build(config: &ServeConfig, opened: Opened) -> Result<Arc<Self>, Failure> {
-        let Opened { catalog, suppressed, store, key, base_url, follows } = opened;
+    pub(super) fn build(
+        config: &ServeConfig,
+        catalog: Arc<Catalog>,
+        suppressed: Suppressed,
+        store: Arc<Store>,
+        key: Option<Arc<SealingKey>>,
+        base_url: String,
+        follows: bool,
+    ) -> Result<Arc<Self>, Failure> {
         let (engine, clock): (_, Arc<dyn Clock>) = (&config.engine, Arc::new(SystemClock));
         let accounts = Accounts::new(Arc::clone(&store), config.accounts.plans.clone(), Arc::clone(&clock));
         let accounts = Arc::new(accounts);
@@ -85,10 +76,10 @@ impl Services {
         let sign_ins = SignIns::new(Arc::clone(&store), Arc::clone(&clock), limits);
         let sandbox = sandbox_options(engine.sandbox)
             .map(|options| Arc::new(Sandbox::new(catalog.modules().iter().cloned(), options)));
-        let (prober, browsers) = prober(engine)?;
-        let prober = sandbox.clone().map_or(prober, |sandbox| sandbox as _);
-        let pages: Arc<dyn Browsers> = match (&browsers, &sandbox) {
-            (Some(real), _) => Arc::clone(real) as _,
+        let (http, browsers) = prober(engine)?;
+        let prober = sandbox.clone().map_or_else(|| Arc::clone(&http), |sandbox| sandbox as _);
+        let pages: Arc<dyn Browsers> = match (browsers, &sandbox) {
+            (Some(real), _) => real,
             (None, Some(sandbox)) => Arc::clone(sandbox) as _,
             (None, None) => Arc::new(NoBrowser),
         };
@@ -102,8 +93,7 @@ impl Services {
         let runs = Runs::new(own, catalog, checker, pages, Arc::clone(&clock), of_runs, charge_of);
         runs.suppress(suppressed);
         // They go to real receivers, also if the searches go to a simulated web.
-        let start =
-            |key| Dispatcher::start(Arc::clone(&store), key, Arc::new(HttpProber::new(net_config(engine))));
+        let start = |key| Dispatcher::start(Arc::clone(&store), key, http);
         let failed = |error| Failure::failed(error).at("cannot start the threads of webhooks");
         let deliveries = key.clone().map(start).transpose().map_err(failed)?;
         let webhooks =
@@ -129,7 +119,7 @@ impl Services {
         };
         let api = Arc::new(Api::new(api, shared.clone()));
         let (sign_ins, maintained) = (Arc::new(sign_ins), Arc::default());
-        let services = Arc::new(Self { shared, sign_ins, browsers, sandbox, deliveries, api, maintained });
+        let services = Arc::new(Self { shared, sign_ins, sandbox, deliveries, api, maintained });
         let subscriber: Weak<Self> = Arc::downgrade(&services);
         services.shared.store.listen(subscriber).map_err(|error| {
             Failure::failed(error).at("cannot receive the notifications of other instances")
@@ -156,8 +146,7 @@ impl Services {
         config.engine.set_time(Time::WAIT, engine.run_timeout);
         config.engine.set_time(Time::STREAM, engine.run_timeout);
         let (store, base_url) = (store::in_memory().map_err(Failure::failed)?, "http://localhost".to_owned());
-        let opened = Opened { catalog, suppressed, store, key: None, base_url, follows };
-        let services = Self::build(&config, opened)?;
+        let services = Self::build(&config, catalog, suppressed, store, None, base_url, follows)?;
         let plan = best_plan(&config.accounts.plans)
             .ok_or_else(|| Failure::failed("no plan has API access"))?
             .clone();
@@ -169,15 +158,6 @@ impl Services {
     /// Returns the searches.
     pub(super) fn runs(&self) -> &Arc<Runs> {
         &self.shared.runs
-    }
-}
-
-impl Drop for Services {
-    /// Ends the browsers, also if other parts still hold a reference.
-    fn drop(&mut self) {
-        if let Some(browsers) = &self.browsers {
-            browsers.stop();
-        }
     }
 }
 

@@ -12,9 +12,11 @@ const DEFAULT_MAX_MAPS: u64 = 65_530;
 const MAPS_PER_THREAD: u64 = 4;
 const THREAD_MARGIN: u64 = 1000;
 /// The most descriptors that are reserved for checks, the database and files rather than incoming connections.
-pub const OTHER_DESCRIPTORS: u64 = 2048;
+const OTHER_DESCRIPTORS: u64 = 2048;
 /// The part of the reserved descriptors that the database, the listening sockets, the log and events take.
 const FIXED: u64 = 48;
+/// The descriptors that tiny_http holds for each connection.
+const PER_CONNECTION: u64 = 2;
 /// The descriptors of a check: a connection or a lookup, and what belongs to it.
 const PER_CHECK: u64 = 2;
 
@@ -24,7 +26,8 @@ pub fn adjust_limit() {
     let maps = fs::read_to_string("/proc/sys/vm/max_map_count").ok();
     let maps = maps.and_then(|text| text.trim().parse().ok()).unwrap_or(DEFAULT_MAX_MAPS);
     let (soft, hard) = (limit(), getrlimit(Resource::Nofile).maximum);
-    let wanted = wanted(maps).min(hard.unwrap_or(u64::MAX));
+    let wanted = (maps / MAPS_PER_THREAD).saturating_sub(THREAD_MARGIN).max(1024);
+    let wanted = wanted.min(hard.unwrap_or(u64::MAX));
     if wanted == soft {
         return;
     }
@@ -34,23 +37,40 @@ pub fn adjust_limit() {
     }
 }
 
-/// Returns the soft limit on file descriptors for a machine that allows `maps` mappings.
-pub fn wanted(maps: u64) -> u64 {
-    (maps / MAPS_PER_THREAD).saturating_sub(THREAD_MARGIN).max(1024)
-}
-
 /// Returns the present soft limit.
-pub fn limit() -> u64 {
+fn limit() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// Returns the number of checks that can run at once within that limit, which is at least one.
-pub fn checks_within(limit: u64) -> usize {
-    let checks = (limit / 2).saturating_sub(FIXED) / PER_CHECK;
-    usize::try_from(checks.max(1)).unwrap_or(usize::MAX)
+/// Returns how many checks run at once: the wanted number, or fewer if there are not enough descriptors. A check without
+/// one would end as skipped.
+pub fn checks(wanted: usize) -> usize {
+    let possible = (limit() / 2).saturating_sub(FIXED) / PER_CHECK;
+    let needed = 2 * (wanted as u64 * PER_CHECK + FIXED);
+    at_most(
+        possible,
+        wanted,
+        &format!("checks run at once instead of {wanted}, which need a limit of {needed}"),
+    )
 }
 
-/// Returns the limit that is needed to run so many checks at once.
-pub fn limit_for_checks(checks: usize) -> u64 {
-    2 * (checks as u64 * PER_CHECK + FIXED)
+/// Returns how many streams are open at once: the wanted number, or fewer if there are not enough descriptors. Without
+/// connections that are left, streams would keep out all other requests.
+pub fn streams(wanted: usize) -> usize {
+    let limit = limit();
+    let connections = (limit - OTHER_DESCRIPTORS.min(limit / 2)) / PER_CONNECTION;
+    let possible = connections * 3 / 4;
+    at_most(possible, wanted, &format!("streams and waiting requests are open at once instead of {wanted}"))
+}
+
+/// Returns the lower number, which is at least one, and logs a warning if not all that is wanted is possible.
+fn at_most(possible: u64, wanted: usize, what: &str) -> usize {
+    let possible = usize::try_from(possible.max(1)).unwrap_or(usize::MAX);
+    if possible < wanted {
+        let limit = limit();
+        log::warn!(
+            "the limit on file descriptors is {limit}: {possible} {what}; raise it (`ulimit -n`, `LimitNOFILE=`)"
+        );
+    }
+    possible.min(wanted)
 }

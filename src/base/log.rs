@@ -115,32 +115,28 @@ struct Fields(Vec<(String, Value)>);
 
 impl<'a> VisitSource<'a> for Fields {
     fn visit_pair(&mut self, key: Key<'a>, value: kv::Value<'a>) -> Result<(), kv::Error> {
-        self.0.push((key.to_string(), Value::Null));
-        value.visit(self)
-    }
-}
-
-impl Fields {
-    fn set(&mut self, value: impl Into<Value>) -> Result<(), kv::Error> {
-        if let Some((_, last)) = self.0.last_mut() {
-            *last = value.into();
-        }
+        let mut json = AsJson(None);
+        value.visit(&mut json)?;
+        self.0.extend(json.0.map(|value| (key.to_string(), value)));
         Ok(())
     }
 }
 
-/// Sets the value of the last key.
-impl VisitValue<'_> for Fields {
+/// A value as JSON: a number, a text, or nothing if it is empty.
+struct AsJson(Option<Value>);
+
+impl VisitValue<'_> for AsJson {
     fn visit_any(&mut self, value: kv::Value<'_>) -> Result<(), kv::Error> {
-        self.set(value.to_string())
+        self.0 = Some(value.to_string().into());
+        Ok(())
     }
 
     fn visit_u64(&mut self, value: u64) -> Result<(), kv::Error> {
-        self.set(value)
+        self.0 = Some(value.into());
+        Ok(())
     }
 
     fn visit_null(&mut self) -> Result<(), kv::Error> {
-        self.0.pop();
         Ok(())
     }
 }

@@ -1,8 +1,6 @@
 //! Value parsers for clap whose errors name the option and its variable, and never repeat a secret.
 
 use std::ffi::OsStr;
-use std::fmt::Write as _;
-use std::marker::PhantomData;
 
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
@@ -15,30 +13,23 @@ const SHOWN_CHARS: usize = 80;
 
 /// A value parser around a function whose error says what was expected.
 #[derive(Clone)]
-pub(crate) struct Checked<F, T> {
+pub(crate) struct Checked<F> {
     parse: F,
     secret: bool,
-    value: PhantomData<fn() -> T>,
 }
 
 /// Returns a parser for a value that messages may repeat.
-pub(crate) fn checked<F, T>(parse: F) -> Checked<F, T>
-where
-    F: Fn(&str) -> Result<T, String>,
-{
-    Checked { parse, secret: false, value: PhantomData }
+pub(crate) fn checked<F>(parse: F) -> Checked<F> {
+    Checked { parse, secret: false }
 }
 
 /// Returns a parser for a secret value, which messages never repeat. The errors of `parse` must not contain
 /// it.
-pub(crate) fn secret<F, T>(parse: F) -> Checked<F, T>
-where
-    F: Fn(&str) -> Result<T, String>,
-{
-    Checked { parse, secret: true, value: PhantomData }
+pub(crate) fn secret<F>(parse: F) -> Checked<F> {
+    Checked { parse, secret: true }
 }
 
-impl<F, T> TypedValueParser for Checked<F, T>
+impl<F, T> TypedValueParser for Checked<F>
 where
     F: Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
     T: Clone + Send + Sync + 'static,
@@ -70,15 +61,13 @@ fn option_name(arg: Option<&Arg>) -> String {
 
 /// Returns the message for a refused value. Secrets pass `None` for `given`.
 pub(crate) fn refusal(option: &str, given: Option<&str>, reason: &str) -> String {
-    let mut text = String::from("invalid value ");
-    if let Some(given) = given.map(without_credentials) {
+    let given = given.map(without_credentials).map_or_else(String::new, |given| {
         // The debug form escapes control characters, which a terminal would interpret.
         let shown: String = given.chars().take(SHOWN_CHARS).collect();
         let rest = if shown.len() < given.len() { "…" } else { "" };
-        let _ = write!(text, "{shown:?}{rest} ");
-    }
-    let _ = write!(text, "for {option}: {reason}");
-    text
+        format!("{shown:?}{rest} ")
+    });
+    format!("invalid value {given}for {option}: {reason}")
 }
 
 #[cfg(test)]

@@ -58,12 +58,9 @@ pub(crate) fn rate_limit(text: &str) -> Parsed<(Policy, u32)> {
 
 /// Returns a parser for a duration from `least` to `most`: digits and a unit.
 pub(crate) fn duration(least: &'static str, most: &'static str) -> impl Fn(&str) -> Parsed<Duration> + Clone {
-    let is_within = move |duration: &Duration| {
-        read_duration(least).is_some_and(|least| *duration >= least)
-            && read_duration(most).is_some_and(|most| *duration <= most)
-    };
     move |text| {
-        read_duration(text).filter(is_within).ok_or_else(|| {
+        let (given, allowed) = (read_duration(text), read_duration(least)..=read_duration(most));
+        given.filter(|_| allowed.contains(&given)).ok_or_else(|| {
             format!("expected a number with its unit (ms, s, m, h or d), from {least} to {most}")
         })
     }

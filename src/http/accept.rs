@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use super::config::{BODY_THREADS, RETRY_AFTER_QUEUE};
 use super::exchange::Exchange;
 use super::handler::Refusal;
-use super::shared::Shared;
+use super::server::Shared;
 
 /// The stack size of the server's own threads.
 const OWN_STACK_BYTES: usize = 128 * 1024;
@@ -52,7 +52,7 @@ impl Shared {
     /// listening socket, and requests of the old one's connections are still received. No client is lost: they wait in
     /// the backlog meanwhile. Tests: `tests/http/recovery.rs`.
     fn keep_accepting(self: &Arc<Self>, mut has_ended: Arc<AtomicBool>) {
-        let (mut answered, mut replaced, mut seen) = (Instant::now(), None::<Instant>, 0);
+        let (mut answered, mut seen) = (Instant::now(), 0);
         let (mut patience, mut pause) = (UNANSWERED, PAUSES.1);
         loop {
             let received = self.received.get();
@@ -69,19 +69,18 @@ impl Shared {
                 (answered, patience) = (Instant::now(), UNANSWERED);
             }
             let is_over = has_ended.load(Ordering::Acquire) || answered.elapsed() > patience;
-            let is_soon = replaced.is_some_and(|replaced| replaced.elapsed() < REPLACE_PAUSE);
-            if is_over && !is_soon && descriptors_are_free() {
-                replaced = Some(Instant::now());
+            if is_over && descriptors_are_free() {
                 match self.receive() {
                     Ok(next) => {
                         // Nothing marks a loop that panicked. Its receiving thread ends when nothing more comes.
                         has_ended.store(true, Ordering::Release);
                         (has_ended, answered, patience) = (next, Instant::now(), patience * 2);
-                        self.threads.rebuilds.one();
+                        self.server.threads.rebuilds.one();
                         log::warn!("the accept loop had ended and is replaced");
                     }
                     Err(error) => log::error!("cannot replace the accept loop yet: {error}"),
                 }
+                thread::sleep(REPLACE_PAUSE);
             }
         }
     }
@@ -89,7 +88,7 @@ impl Shared {
     /// Sends a request to the server itself and waits for the answer. An established connection alone proves nothing: it
     /// may still wait in the backlog.
     fn knock(&self) -> io::Result<()> {
-        let mut stream = TcpStream::connect_timeout(&self.address, KNOCK_TIMEOUT)?;
+        let mut stream = TcpStream::connect_timeout(&self.server.address, KNOCK_TIMEOUT)?;
         stream.set_read_timeout(Some(KNOCK_TIMEOUT))?;
         stream.write_all(format!("GET {} HTTP/1.0\r\n\r\n", self.knock_path).as_bytes())?;
         stream.read_exact(&mut [0; 12])
@@ -98,7 +97,7 @@ impl Shared {
     /// Starts a tiny_http server on a duplicate of the listening socket, and a thread that receives its requests. Returns
     /// whether its accept loop has ended with an error.
     fn receive(self: &Arc<Self>) -> io::Result<Arc<AtomicBool>> {
-        let listener = self.listener.try_clone()?;
+        let listener = self.server.listener.try_clone()?;
         // tiny_http panics if it cannot start a thread.
         let server = catch_unwind(AssertUnwindSafe(|| tiny_http::Server::from_listener(listener, None)))
             .map_err(|_| io::Error::other("tiny_http could not start its threads"))?
@@ -139,7 +138,7 @@ impl Shared {
             return;
         }
         self.received.one();
-        let threads = &self.threads;
+        let threads = &self.server.threads;
         // Only the peer of a Unix socket has no address, and the server cannot listen on such a socket.
         let Some(peer) = raw.remote_addr().copied() else { return };
         let is_severed = self.severed.contains(peer);
@@ -176,7 +175,7 @@ impl Shared {
     /// Refuses a request, or drops it unanswered. That may wait for the rest of its body, and for the answers to earlier
     /// requests of its connection.
     fn set_aside(&self, exchange: Exchange, refusal: Option<Refusal>) {
-        let threads = &self.threads;
+        let threads = &self.server.threads;
         let is_refused = refusal.is_some();
         let work = move |exchange: Exchange| refusal.map_or((), |refusal| exchange.refuse(refusal));
         if exchange.waits_for_body() {

@@ -19,11 +19,8 @@ use super::head::Head;
 use super::render;
 use super::request::Request;
 use super::response::Response;
-use super::shared::Shared;
+use super::server::Shared;
 use crate::base::count::ActiveGuard;
-
-/// The refusal of a request for which no stream thread is left.
-const NO_THREAD: Refusal = Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS };
 
 /// tiny_http's writer of one answer. Dropping it lets the connection's next answer be written.
 type Writer = Box<dyn Write + Send>;
@@ -54,7 +51,7 @@ impl Exchange {
         raw: tiny_http::Request,
         peer: SocketAddr,
     ) -> (Self, Option<Refusal>) {
-        let mut head = Head::read(&raw, &shared.config.trusted_proxies);
+        let mut head = Head::read(&raw, &shared.server.config.trusted_proxies);
         if head.length.is_none() {
             shared.severed.add(peer, ANY_TIME);
         }
@@ -70,22 +67,23 @@ impl Exchange {
 
     /// Reads the body, runs the handler and sends the answer. A request worker calls this.
     pub(super) fn serve(mut self) {
-        match self.read_body() {
-            Ok(()) => self.handle(),
-            Err(refusal) => self.refuse(refusal),
+        if let Err(refusal) = self.read_body() {
+            return self.refuse(refusal);
         }
+        let (shared, request) = (Arc::clone(&self.shared), std::mem::take(&mut self.head.request));
+        self.reply(move || shared.handler.handle(request), Lane::Worker);
     }
 
     /// Reads the whole body, unless that is done. After an error the end of the request may not be reached.
     pub(super) fn read_body(&mut self) -> Result<(), Refusal> {
         let length = self.head.length.unwrap_or_default();
-        let max = self.shared.config.max_body_bytes_on(&self.head.request.path);
+        let max = self.shared.server.config.max_body_bytes_on(&self.head.request.path);
         let Some(raw) = self.raw.as_mut().filter(|_| length > 0) else { return Ok(()) };
         if length > HARMLESS_BYTES {
             return Err(Refusal::BodyTooLarge);
         }
         let is_kept = length <= max as u64;
-        let until = Instant::now() + self.shared.config.body_timeout;
+        let until = Instant::now() + self.shared.server.config.body_timeout;
         let body = read_whole(&mut raw.as_reader().take(length), length, is_kept, until);
         self.head.is_body_unread = body.is_err();
         if !is_kept {
@@ -95,44 +93,26 @@ impl Exchange {
         Ok(())
     }
 
-    fn handle(mut self) {
-        let (shared, request) = (Arc::clone(&self.shared), std::mem::take(&mut self.head.request));
-        self.reply(move || shared.handler.handle(request), Lane::Worker);
-    }
-
     /// Does the work, and sends the reply. Work that waits, and streams, do not stay on a request worker.
-    fn reply(mut self, work: impl FnOnce() -> Reply, lane: Lane) {
-        let threads = Arc::clone(&self.shared.threads);
+    fn reply(self, work: impl FnOnce() -> Reply, lane: Lane) {
         match (catch_unwind(AssertUnwindSafe(work)), lane) {
             (Err(panic), _) => self.refuse(Refusal::Internal(message_of(panic.as_ref()))),
             (Ok(Reply::Now(response)), _) => self.answer(&response),
             (Ok(Reply::Later(work)), Lane::Own) => self.reply(work, Lane::Own),
-            (Ok(Reply::Later(work)), Lane::Worker) => {
-                let later = move |exchange: Self| exchange.reply(work, Lane::Own);
-                if let Err(exchange) = threads.run(0, self, later) {
-                    exchange.shared.threads.refused.one();
-                    exchange.refuse(NO_THREAD);
-                }
-            }
-            (Ok(Reply::Stream(head, body)), lane) => {
-                // Not on the thread of the stream: tiny_http drops the request with a buffer of 8 KiB on the stack,
-                // which would take memory as long as the stream lasts.
-                let parts = self.parts();
-                let Some(writer) = self.take_writer() else { return };
-                if lane == Lane::Own {
-                    return self.stream(writer, &head, body);
-                }
-                let work = move |(exchange, writer): (Self, Writer)| exchange.stream(writer, &head, body);
-                if let Err((exchange, writer)) = threads.run(0, (self, writer), work) {
-                    exchange.shared.threads.refused.one();
-                    let refusal = exchange.render_refusal(NO_THREAD, parts.as_ref());
-                    exchange.send(writer, &refusal);
+            (Ok(Reply::Stream(head, body)), Lane::Own) => self.stream(&head, body),
+            (Ok(reply), Lane::Worker) => {
+                let threads = Arc::clone(&self.shared.server.threads);
+                let go_on = move |exchange: Self| exchange.reply(|| reply, Lane::Own);
+                if let Err(exchange) = threads.run(0, self, go_on) {
+                    exchange.shared.server.threads.refused.one();
+                    exchange.refuse(Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS });
                 }
             }
         }
     }
 
-    fn stream(mut self, writer: Writer, head: &Response, body: StreamBody) {
+    fn stream(mut self, head: &Response, body: StreamBody) {
+        let Some(writer) = self.take_writer() else { return };
         self.head.options.close = true;
         let mut sink = Sink { writer, is_chunked: !self.head.options.is_http_1_0, has_failed: false };
         let mut is_complete = sink.send(&render::stream_head(head, self.head.options)).is_ok();
@@ -157,7 +137,8 @@ impl Exchange {
         }
         // Who sends a malformed head may mean another end of the request.
         self.head.options.close |= !matches!(refusal, Refusal::Overloaded { .. } | Refusal::Internal(_));
-        let response = self.render_refusal(refusal, self.parts().as_ref());
+        let render = AssertUnwindSafe(|| self.shared.handler.refuse(refusal, self.parts().as_ref()));
+        let response = catch_unwind(render).unwrap_or_else(|_| Response::empty(500));
         self.answer(&response);
     }
 
@@ -166,20 +147,25 @@ impl Exchange {
         self.shared.severed.add(self.peer, Duration::ZERO);
     }
 
-    fn render_refusal(&self, refusal: Refusal, parts: Option<&Request>) -> Response {
-        let render = AssertUnwindSafe(|| self.shared.handler.refuse(refusal, parts));
-        catch_unwind(render).unwrap_or_else(|_| Response::empty(500))
-    }
-
     /// Returns the request without its body, unless its head is not valid or it is answered.
     fn parts(&self) -> Option<Request> {
-        let head = Head::read(self.raw.as_ref()?, &self.shared.config.trusted_proxies);
+        let head = Head::read(self.raw.as_ref()?, &self.shared.server.config.trusted_proxies);
         head.refusal.is_none().then_some(head.request)
     }
 
     fn answer(mut self, response: &Response) {
-        if let Some(writer) = self.take_writer() {
-            self.send(writer, response);
+        let Some(writer) = self.take_writer() else { return };
+        self.head.options.close |= self.shared.is_draining() || self.is_late();
+        let (first, rest) = render::response(response, self.head.options);
+        // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless
+        // its reader has left earlier answers unread.
+        let is_large = rest.len() > SEND_BUFFER_BYTES;
+        let threads = Arc::clone(&self.shared.server.threads);
+        let answer = (self, writer, first, rest);
+        if !is_large {
+            write(answer);
+        } else if let Err(answer) = threads.run(BODY_THREADS, answer, write) {
+            write(answer);
         }
     }
 
@@ -194,24 +180,8 @@ impl Exchange {
         self.shared.severed.add(self.peer, ANY_TIME);
         let writer = into_writer(raw);
         // The sender may pause before it sends more of a body that was not dropped to its end.
-        self.shared.severed.add(self.peer, self.shared.config.idle_timeout);
+        self.shared.severed.add(self.peer, self.shared.server.config.idle_timeout);
         writer
-    }
-
-    fn send(mut self, writer: Writer, response: &Response) {
-        self.head.options.close |= self.shared.is_draining() || self.is_late();
-        let options = self.head.options;
-        let (first, rest) = render::response(response, options);
-        // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless
-        // its reader has left earlier answers unread.
-        let is_large = rest.len() > SEND_BUFFER_BYTES;
-        let threads = Arc::clone(&self.shared.threads);
-        let answer = (self, writer, first, rest);
-        if !is_large {
-            write(answer);
-        } else if let Err(answer) = threads.run(BODY_THREADS, answer, write) {
-            write(answer);
-        }
     }
 
     /// Returns whether a good part of the connection's idle timeout is over. For tiny_http it began with the request, but
@@ -219,7 +189,7 @@ impl Exchange {
     /// the connection, because the client's next request could meet it and be lost. Test:
     /// `a_late_answer_announces_the_end_of_the_connection`.
     fn is_late(&self) -> bool {
-        self.received.elapsed() >= self.shared.config.idle_timeout / 3
+        self.received.elapsed() >= self.shared.server.config.idle_timeout / 3
     }
 }
 

@@ -40,7 +40,6 @@ mod request;
 mod response;
 mod router;
 mod server;
-mod shared;
 mod target;
 mod threads;
 mod traffic;

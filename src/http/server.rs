@@ -1,5 +1,6 @@
-//! The life cycle of a server: bind, start, shutdown.
+//! The life cycle of a server: bind, start, shutdown; and what all of its threads share.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::panic::catch_unwind;
@@ -8,28 +9,26 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rustix::net::{Shutdown, shutdown};
 use uuid::Uuid;
 
 use super::config::ServerConfig;
 use super::handler::Handler;
 use super::listener;
-use super::shared::{Severed, Shared};
 use super::threads::{Load, Threads};
 use crate::base::count::{ActiveCount, Counter};
-use crate::base::descriptors::{self, OTHER_DESCRIPTORS};
+use crate::base::descriptors;
 
-/// The number of descriptors that tiny_http holds for each connection.
-const DESCRIPTORS_PER_CONNECTION: u64 = 2;
 /// The pause between two looks whether all requests are answered.
 const DRAIN_TICK: Duration = Duration::from_millis(5);
 
 /// A server that listens but takes no requests yet. Clients wait in the backlog.
 pub struct Server {
-    config: ServerConfig,
-    listener: TcpListener,
-    address: SocketAddr,
-    threads: Arc<Threads>,
+    pub(super) config: ServerConfig,
+    pub(super) listener: TcpListener,
+    pub(super) address: SocketAddr,
+    pub(super) threads: Arc<Threads>,
 }
 
 impl Server {
@@ -49,7 +48,7 @@ impl Server {
     pub fn from_listener(listener: TcpListener, config: &ServerConfig) -> io::Result<Self> {
         let address = listener.local_addr()?;
         // The pool panics if it cannot start a thread.
-        let threads = catch_unwind(|| Threads::new(config, max_streams(config.max_streams)))
+        let threads = catch_unwind(|| Threads::new(config, descriptors::streams(config.max_streams)))
             .map_err(|_| io::Error::other("cannot start the request workers"))?;
         Ok(Self { config: config.clone(), listener, address, threads: Arc::new(threads) })
     }
@@ -69,13 +68,9 @@ impl Server {
     /// # Errors
     /// Returns an error if a thread cannot be started.
     pub fn start(self, handler: Arc<dyn Handler>) -> io::Result<RunningServer> {
-        let Self { config, listener, address, threads } = self;
         let server = Arc::new(Shared {
-            config,
+            server: self,
             handler,
-            threads,
-            listener,
-            address,
             in_flight: ActiveCount::default(),
             severed: Severed::default(),
             is_draining: AtomicBool::new(false),
@@ -88,19 +83,54 @@ impl Server {
     }
 }
 
-/// Returns how many streams are open at once: the configured number, or fewer if there are not enough descriptors.
-/// Without connections that are left, streams would keep out all other requests.
-fn max_streams(configured: usize) -> usize {
-    let limit = descriptors::limit();
-    let connections = (limit - OTHER_DESCRIPTORS.min(limit / 2)) / DESCRIPTORS_PER_CONNECTION;
-    let possible = usize::try_from(connections * 3 / 4).unwrap_or(usize::MAX).max(1);
-    if possible < configured {
-        log::warn!(
-            "the limit on file descriptors is {limit}: {possible} streams and waiting requests are open at once instead \
-             of {configured}; raise it (`ulimit -n`, `LimitNOFILE=`)"
-        );
+/// The state that all threads of a running server share.
+pub(super) struct Shared {
+    pub(super) server: Server,
+    pub(super) handler: Arc<dyn Handler>,
+    /// The number of requests that are not answered yet.
+    pub(super) in_flight: ActiveCount,
+    pub(super) severed: Severed,
+    /// Whether the server has stopped taking requests.
+    is_draining: AtomicBool,
+    /// Whether the server's own threads end.
+    pub(super) is_stopped: AtomicBool,
+    /// The number of received requests.
+    pub(super) received: Counter,
+    /// A random path that no client can request, by which a knock is recognised.
+    pub(super) knock_path: String,
+}
+
+impl Shared {
+    pub(super) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Acquire)
     }
-    possible.min(configured)
+}
+
+/// The connections of which no further request is served, because it is not known where their next request begins, or
+/// because a stream on them broke off.
+///
+/// Fault of tiny_http: a connection cannot be closed, and after a head that can be read in two ways tiny_http reads on.
+/// Cure: its further requests are dropped unanswered for a while. What is on its way comes within that time, and a proxy
+/// ends the connection because the answer asks for it. Test: `hostile_clients_get_their_answers`.
+#[derive(Default)]
+pub(super) struct Severed(Mutex<HashMap<SocketAddr, Instant>>);
+
+/// The time for which requests of a severed connection are dropped. It is short, since another connection may have the same
+/// port soon.
+const SEVERED_FOR: Duration = Duration::from_secs(5);
+
+impl Severed {
+    /// Severs the connection of this peer, on which nothing is read for `pause` at most.
+    pub(super) fn add(&self, peer: SocketAddr, pause: Duration) {
+        let mut peers = self.0.lock();
+        peers.retain(|_, until| *until > Instant::now());
+        peers.insert(peer, Instant::now() + SEVERED_FOR + pause);
+    }
+
+    /// Returns whether a request of this peer must be dropped.
+    pub(super) fn contains(&self, peer: SocketAddr) -> bool {
+        self.0.lock().get(&peer).is_some_and(|until| *until > Instant::now())
+    }
 }
 
 /// A server that takes requests. Dropping it shuts it down without waiting for requests.
@@ -109,12 +139,12 @@ pub struct RunningServer(Arc<Shared>);
 impl RunningServer {
     /// Returns the address on which the server listens.
     pub fn local_addr(&self) -> SocketAddr {
-        self.0.address
+        self.0.server.address
     }
 
     /// Returns the current load.
     pub fn load(&self) -> Load {
-        self.0.threads.load()
+        self.0.server.threads.load()
     }
 
     /// Refuses new connections, answers new requests with 503, and waits for `drain` at most until all requests are
@@ -141,7 +171,7 @@ impl RunningServer {
             return;
         }
         // From this point on, Linux refuses new connections, and `accept()` fails, which ends the accept loop.
-        if let Err(error) = shutdown(&self.0.listener, Shutdown::Both) {
+        if let Err(error) = shutdown(&self.0.server.listener, Shutdown::Both) {
             log::warn!("cannot shut the listening socket down: {error}");
         }
     }

@@ -93,11 +93,6 @@ impl Traffic {
         })
     }
 
-    /// Returns the number of all answers.
-    pub fn total(&self) -> u64 {
-        self.routes.iter().map(|figures| figures.durations.snapshot().count).sum()
-    }
-
     /// Returns the durations of answers by the path pattern and the method of their route. A duration lasts from the
     /// moment when a request was read to the moment when its answer, or the first byte of its stream, is about to be
     /// sent.

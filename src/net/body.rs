@@ -72,12 +72,7 @@ fn is_no_coding(name: &str) -> bool {
 }
 
 fn is_empty(reader: &mut impl BufRead) -> Result<bool, ProbeError> {
-    loop {
-        match reader.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            bytes => return Ok(bytes.map_err(body_error)?.is_empty()),
-        }
-    }
+    Ok(reader.fill_buf().map_err(body_error)?.is_empty())
 }
 
 fn truncate(reader: impl Read, limit: usize) -> Result<(Vec<u8>, bool), ProbeError> {

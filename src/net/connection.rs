@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustls::{ClientConnection, StreamOwned};
 use ureq::config::Config;
-use ureq::http::Uri;
+use ureq::http::{HeaderValue, Uri};
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
@@ -17,9 +17,11 @@ use ureq::unversioned::transport::{
 use ureq::{Agent, Error, Timeout};
 use url::Url;
 
+use super::body::ACCEPT_ENCODING;
 use super::dial::Timed;
 use super::failure::{connect_error, is_timeout};
 use super::head;
+use super::headers::DEFAULT_ACCEPT;
 use super::wire::Wire;
 use crate::modules::probe::ProbeError;
 use crate::modules::reason::Reason;
@@ -49,21 +51,22 @@ const BODY_OVERHEAD: u64 = 64 * 1024;
 /// ureq gives them neither.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    deadline: Instant,
+    /// None before the first request.
+    deadline: Option<Instant>,
     /// The number of bytes that all hops together may receive, and that they have received.
     granted: u64,
     received: u64,
 }
 
 thread_local! {
-    static LIMITS: Cell<Option<Limits>> = const { Cell::new(None) };
+    static LIMITS: Cell<Limits> = const { Cell::new(Limits { deadline: None, granted: 0, received: 0 }) };
 }
 
 impl Limits {
     /// Begins a request of this thread, for a body of `body_limit` decoded bytes.
     pub(super) fn begin(body_limit: usize, deadline: Instant) {
         let granted = 2 * body_limit as u64 + BODY_OVERHEAD;
-        LIMITS.set(Some(Self { deadline, granted, received: 0 }));
+        LIMITS.set(Self { deadline: Some(deadline), granted, received: 0 });
     }
 
     /// Allows the bytes of another hop.
@@ -73,45 +76,43 @@ impl Limits {
 
     /// Does some work of the request until `limit` at most.
     pub(super) fn until<T>(limit: Instant, work: impl FnOnce() -> T) -> T {
-        let before = LIMITS.get().map(|limits| limits.deadline);
-        Self::change(|limits| limits.deadline = limits.deadline.min(limit));
+        let before = LIMITS.get().deadline;
+        Self::change(|limits| limits.deadline = before.min(Some(limit)));
         let done = work();
-        Self::change(|limits| limits.deadline = before.unwrap_or(limits.deadline));
+        Self::change(|limits| limits.deadline = before);
         done
     }
 
     fn change(change: impl FnOnce(&mut Self)) {
-        if let Some(mut limits) = LIMITS.get() {
-            change(&mut limits);
-            LIMITS.set(Some(limits));
-        }
+        let mut limits = LIMITS.get();
+        change(&mut limits);
+        LIMITS.set(limits);
     }
 
     fn deadline() -> io::Result<Instant> {
-        LIMITS.get().map(|limits| limits.deadline).ok_or_else(|| io::ErrorKind::TimedOut.into())
+        LIMITS.get().deadline.ok_or_else(|| io::ErrorKind::TimedOut.into())
     }
 
     /// Returns an error if all granted bytes have been received.
     fn check() -> Result<(), Error> {
-        match LIMITS.get() {
-            Some(Self { granted, received, .. }) if received >= granted => {
-                Err(Error::BodyExceedsLimit(granted))
-            }
-            _ => Ok(()),
-        }
+        let Self { granted, received, .. } = LIMITS.get();
+        if received < granted { Ok(()) } else { Err(Error::BodyExceedsLimit(granted)) }
     }
 }
 
 impl Wire {
-    /// Returns an agent whose connections this value makes. With `has_pool`, it uses idle connections again.
-    pub(super) fn agent(&self, has_pool: bool) -> Agent {
+    /// Returns an agent whose connections this value makes, and uses again when they are idle.
+    pub(super) fn agent(&self, user_agent: &HeaderValue) -> Agent {
         let config = Agent::config_builder()
             // Otherwise ureq would use a proxy from the environment.
             .proxy(None)
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .max_idle_connections(if has_pool { MAX_IDLE } else { 0 })
+            .user_agent(user_agent.to_str().unwrap_or_default())
+            .accept(DEFAULT_ACCEPT)
+            .accept_encoding(ACCEPT_ENCODING)
+            .max_idle_connections(MAX_IDLE)
             .max_idle_connections_per_host(MAX_IDLE_PER_HOST)
             .max_idle_age(MAX_IDLE_TIME)
             .max_response_header_size(MAX_HEAD_BYTES)
@@ -163,6 +164,7 @@ impl Resolver for NoResolver {
 
 /// A socket, or a tunnel through the outbound proxy, within the limits of the request. It can exceed the limit of bytes by
 /// one buffer.
+#[derive(Debug)]
 pub(super) struct Socket(TcpStream);
 
 impl Socket {
@@ -203,6 +205,7 @@ impl Write for Socket {
 }
 
 /// A socket with or without TLS.
+#[derive(Debug)]
 enum Stream {
     Plain(Socket),
     Tls(Box<StreamOwned<ClientConnection, Socket>>),
@@ -215,6 +218,7 @@ enum Stream {
 pub(super) struct Stale;
 
 /// An established connection.
+#[derive(Debug)]
 pub(super) struct Connection {
     stream: Stream,
     buffers: LazyBuffers,
@@ -329,12 +333,6 @@ fn may_be_http(bytes: &[u8]) -> bool {
     let begun = bytes.trim_ascii_start();
     let length = begun.len().min(5);
     begun[..length].eq_ignore_ascii_case(&b"HTTP/"[..length])
-}
-
-impl fmt::Debug for Connection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection").field("is_tls", &self.is_tls()).finish_non_exhaustive()
-    }
 }
 
 #[cfg(test)]

@@ -1,24 +1,19 @@
 //! The request headers of a hop.
 
-use ureq::http::header::{
-    ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue,
-    USER_AGENT,
-};
+use ureq::http::header::{ACCEPT_LANGUAGE, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue};
 
-use super::body;
 use crate::modules::probe::{OF_THE_CONNECTION, ProbeError, Request};
 use crate::modules::reason::Reason;
 
-const DEFAULT_ACCEPT: HeaderValue =
-    HeaderValue::from_static("text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8");
+/// The value of `Accept` if the module sets none.
+pub(super) const DEFAULT_ACCEPT: &str = "text/html,application/xhtml+xml,application/json;q=0.9,*/*;q=0.8";
 const DEFAULT_LANGUAGE: HeaderValue = HeaderValue::from_static("en-US,en;q=0.9");
-const DEFAULT_ENCODING: HeaderValue = HeaderValue::from_static(body::ACCEPT_ENCODING);
 
 /// The maximum size of a `Cookie` header, in bytes. A longer one is not sent.
 const MAX_COOKIE_BYTES: usize = 8 * 1024;
 
-/// Returns the module's headers, and default headers that the module does not set.
-pub(super) fn of_request(request: &Request, user_agent: &HeaderValue) -> Result<HeaderMap, ProbeError> {
+/// Returns the module's headers, and the default ones that the module does not set, except for those that ureq adds.
+pub(super) fn of_request(request: &Request) -> Result<HeaderMap, ProbeError> {
     let mut headers = HeaderMap::with_capacity(request.headers.len() + 8);
     for (name, value) in &request.headers {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unsendable())?;
@@ -33,10 +28,7 @@ pub(super) fn of_request(request: &Request, user_agent: &HeaderValue) -> Result<
         let value = HeaderValue::from_str(content_type).map_err(|_| unsendable())?;
         headers.entry(CONTENT_TYPE).or_insert(value);
     }
-    headers.entry(USER_AGENT).or_insert_with(|| user_agent.clone());
-    headers.entry(ACCEPT).or_insert(DEFAULT_ACCEPT);
     headers.entry(ACCEPT_LANGUAGE).or_insert(DEFAULT_LANGUAGE);
-    headers.entry(ACCEPT_ENCODING).or_insert(DEFAULT_ENCODING);
     Ok(headers)
 }
 

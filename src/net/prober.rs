@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ureq::http::header::LOCATION;
-use ureq::http::{HeaderMap, HeaderValue, Response as HttpResponse};
-use ureq::{Agent, Body, Error};
+use ureq::http::{HeaderMap, Request as Message, Response as HttpResponse};
+use ureq::{Agent, AsSendBody, Body, Error};
 use url::Url;
 
 use super::config::NetConfig;
@@ -31,21 +31,18 @@ const DRAIN_TIME: Duration = Duration::from_millis(100);
 /// Hundreds of threads wait for answers at once. Functions that are called before and after the wait are not inlined, so
 /// that their variables do not lie on the stack below it.
 pub struct HttpProber {
-    user_agent: HeaderValue,
     wire: Wire,
     /// Uses idle connections again: the control check of a hit usually finds one, and so does a redirect within a host.
     agent: Agent,
-    /// Uses new connections only.
-    agent_without_pool: Agent,
     browser: Option<Arc<dyn Prober>>,
 }
 
 impl HttpProber {
     /// Creates a prober.
     pub fn new(config: NetConfig) -> Self {
-        let wire = Wire::new(&config);
-        let (agent, agent_without_pool) = (wire.agent(true), wire.agent(false));
-        Self { user_agent: config.user_agent, wire, agent, agent_without_pool, browser: None }
+        let user_agent = config.user_agent.clone();
+        let wire = Wire::new(config);
+        Self { agent: wire.agent(&user_agent), wire, browser: None }
     }
 
     /// Has pages for a browser opened by `browser`.
@@ -68,29 +65,26 @@ impl HttpProber {
             index: 0,
             method: request.method,
             url,
-            headers: headers::of_request(request, &self.user_agent)?,
+            headers: headers::of_request(request)?,
             // POST and PUT have a body, which may be empty.
             has_body: request.body.is_some() || matches!(request.method, Method::Post | Method::Put),
             is_downgraded: false,
         })
     }
 
-    /// Sends one hop and reads the head of its answer. A request that must not be sent twice gets a new connection, because
-    /// a server may close an idle one without saying whether it has seen the request.
+    /// Sends one hop and reads the head of its answer.
     fn exchange(
         &self,
         hop: &Hop,
         request: &Request,
         jar: &CookieJar,
     ) -> Result<HttpResponse<Body>, ProbeError> {
-        let is_repeatable = matches!(hop.method, Method::Get | Method::Head);
-        let agent = if is_repeatable { &self.agent } else { &self.agent_without_pool };
         Limits::grant_hop();
         loop {
             let result = match &request.body {
-                _ if !hop.has_body => agent.run(self.message(hop, jar, ())?),
-                None => agent.run(self.message(hop, jar, &[][..])?),
-                Some((_, body)) => agent.run(self.message(hop, jar, &body[..])?),
+                _ if !hop.has_body => self.agent.run(self.message(hop, jar, ())?),
+                None => self.agent.run(self.message(hop, jar, &[][..])?),
+                Some((_, body)) => self.agent.run(self.message(hop, jar, &body[..])?),
             };
             match result {
                 Err(Error::Other(error)) if error.is::<Stale>() => {}
@@ -99,22 +93,26 @@ impl HttpProber {
         }
     }
 
-    /// Builds the request of a hop for ureq.
+    /// Builds the request of a hop for ureq. One that must not be sent twice gets a new connection, because a server may close
+    /// an idle one without saying whether it has seen the request.
     #[inline(never)]
-    fn message<B>(&self, hop: &Hop, jar: &CookieJar, body: B) -> Result<ureq::http::Request<B>, ProbeError> {
+    fn message<B: AsSendBody>(&self, hop: &Hop, jar: &CookieJar, body: B) -> Result<Message<B>, ProbeError> {
         let mut headers = hop.headers.clone();
         if let Some(cookies) =
             hop.url.host_str().filter(|_| !hop.is_downgraded).and_then(|host| jar.header_for(host))
         {
             headers::add_cookies(&mut headers, &cookies);
         }
-        let mut message = ureq::http::Request::builder()
+        let mut message = Message::builder()
             .method(hop.method.as_str())
             .uri(hop.url.as_str())
             .body(body)
             .map_err(|e| probe_error(e.into(), Reason::TimeoutConnect))?;
         *message.headers_mut() = headers;
-        Ok(message)
+        if matches!(hop.method, Method::Get | Method::Head) {
+            return Ok(message);
+        }
+        Ok(self.agent.configure_request(message).max_idle_age(Duration::ZERO).build())
     }
 }
 

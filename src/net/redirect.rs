@@ -74,9 +74,6 @@ pub(super) fn next(
 }
 
 fn target(base: &Url, location: &str) -> Result<Url, ProbeError> {
-    if location.len() > MAX_URL_BYTES {
-        return Err(Reason::Redirect.because(format!("to a URL of more than {MAX_URL_BYTES} bytes")));
-    }
     let mut url = base.join(location).map_err(|_| Reason::Redirect.because("to an invalid URL"))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(Reason::Redirect.because("to a URL that is neither http nor https"));

@@ -134,16 +134,12 @@ impl Shared {
     }
 }
 
-fn first_distinct(addresses: Vec<IpAddr>) -> Answer {
-    let mut distinct: Vec<IpAddr> = Vec::new();
-    for address in addresses {
-        if distinct.len() < MAX_ADDRESSES && !distinct.contains(&address) {
-            distinct.push(address);
-        }
-    }
-    match distinct.is_empty() {
+fn first_distinct(mut addresses: Vec<IpAddr>) -> Answer {
+    addresses.dedup();
+    addresses.truncate(MAX_ADDRESSES);
+    match addresses.is_empty() {
         true => Err(Reason::Dns.because("the name has no address")),
-        false => Ok(distinct.into()),
+        false => Ok(addresses.into()),
     }
 }
 

@@ -27,9 +27,9 @@ struct Parts {
 }
 
 impl Wire {
-    pub(super) fn new(config: &NetConfig) -> Self {
+    pub(super) fn new(config: NetConfig) -> Self {
         let tls = Tls::new(config.authorities.as_deref().unwrap_or_default());
-        Self(Arc::new(Parts { resolver: Resolver::new(), tls, config: config.clone() }))
+        Self(Arc::new(Parts { resolver: Resolver::new(), tls, config }))
     }
 
     pub(super) fn tls(&self) -> &Tls {

@@ -110,10 +110,8 @@ impl Page {
     /// Connects to the browser, without opening a page.
     pub(super) fn connect(browser: &Arc<Browser>, until: Instant) -> Result<Self, Fault> {
         let until = until.min(Instant::now() + SHORT);
-        let stream = dial::dial(&[browser.addr], until).map_err(|error| match error {
-            _ if error.reason.is_timeout() => Fault::Late,
-            _ => Fault::Gone,
-        })?;
+        let stream = dial::dial(&[browser.addr], until)
+            .map_err(|error| if error.reason.is_timeout() { Fault::Late } else { Fault::Gone })?;
         let stream = Timed { stream, deadline: until };
         let config = WebSocketConfig::default()
             .max_message_size(Some(MAX_MESSAGE_BYTES))

@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn allowed_clients_are_served_during_a_page_load() {
-        let (addr, wire) = (SocketAddr::from(([127, 0, 0, 1], 0)), Wire::new(&NetConfig::default()));
+        let (addr, wire) = (SocketAddr::from(([127, 0, 0, 1], 0)), Wire::new(NetConfig::default()));
         let proxy = EgressProxy::open(addr, "127.0.0.1", &wire).unwrap();
         assert!(asked(&proxy).is_empty());
         let (browser, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));

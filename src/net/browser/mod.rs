@@ -74,7 +74,7 @@ impl RealBrowsers {
     /// Returns an error if a port of the egress proxy cannot be opened, or a thread cannot be started.
     pub fn start(config: &BrowserConfig) -> io::Result<Self> {
         let EgressProxyAddress { listen, announced } = &config.egress_proxy;
-        let wire = Wire::new(&config.net);
+        let wire = Wire::new(config.net.clone());
         let host = announced.clone().unwrap_or_else(|| match listen.ip() {
             IpAddr::V6(ip) => format!("[{ip}]"),
             IpAddr::V4(ip) => ip.to_string(),

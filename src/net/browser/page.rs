@@ -142,14 +142,11 @@ fn answer(
 }
 
 /// Cuts HTML to at most `limit` bytes, at the end of a character. Returns whether it was longer.
-fn truncate(html: String, limit: usize) -> (Vec<u8>, bool) {
-    if html.len() <= limit {
-        return (html.into_bytes(), false);
-    }
-    let end = (0..=limit).rev().find(|at| html.is_char_boundary(*at)).unwrap_or_default();
-    let mut bytes = html.into_bytes();
-    bytes.truncate(end);
-    (bytes, true)
+fn truncate(mut html: String, limit: usize) -> (Vec<u8>, bool) {
+    let end = (0..=limit.min(html.len())).rev().find(|at| html.is_char_boundary(*at)).unwrap_or_default();
+    let is_cut = end < html.len();
+    html.truncate(end);
+    (html.into_bytes(), is_cut)
 }
 
 /// Converts the name of a network error, such as `net::ERR_NAME_NOT_RESOLVED`.
