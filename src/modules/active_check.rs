@@ -11,6 +11,7 @@ use super::barrier;
 use super::checker::{Checker, feed_key};
 use super::definition::Via;
 use super::extract::Answers;
+use super::extract::findings::Findings;
 use super::judge::{Verdict, barrier_of, judge_answers};
 use super::module::Module;
 use super::outcome::{Outcome, Pause, Report};
@@ -35,6 +36,8 @@ pub(super) struct ActiveCheck<'c> {
     query: &'c Query,
     name: String,
     is_control: bool,
+    /// The number of the only source to ask, in a control check.
+    only: Option<usize>,
     terms: Terms<'c>,
     searches: Searches,
     jar: CookieJar,
@@ -55,6 +58,9 @@ pub(super) struct Source {
     /// The reason why a probe of the source has no answer.
     stop: Option<Stop>,
     pub(super) verdict: Verdict,
+    /// What was read for the query, or for the name of a control check. They are read together with the verdict, so that
+    /// each answer is parsed once.
+    pub(super) findings: Findings,
 }
 
 /// The reason why the probes of a source ended early.
@@ -105,6 +111,7 @@ impl<'c> ActiveCheck<'c> {
             query,
             name: module.name_of(query),
             is_control,
+            only,
             terms,
             searches: Searches::default(),
             jar: CookieJar::default(),
@@ -115,6 +122,7 @@ impl<'c> ActiveCheck<'c> {
                 answers: Vec::new(),
                 stop: None,
                 verdict: Verdict::new(Outcome::Error, Some(Reason::NoAnswer), None),
+                findings: Findings::default(),
             },
         };
         let began = Instant::now();
@@ -167,8 +175,8 @@ impl<'c> ActiveCheck<'c> {
             }),
         };
         let stop = asked.err();
-        let verdict = self.verdict(&answers, stop.as_ref());
-        Source { number, answers, stop, verdict }
+        let (verdict, findings) = self.verdict(&answers, stop.as_ref());
+        Source { number, answers, stop, verdict, findings }
     }
 
     /// Returns the reason for which a host of one of these probes must not be contacted now, if there is one.
@@ -288,15 +296,15 @@ impl<'c> ActiveCheck<'c> {
         asked.into_iter().chain(answered).map(|host| Pause { host, secs }).collect()
     }
 
-    /// Returns the verdict on the answers of a source.
+    /// Returns the verdict on the answers of a source, and what they give.
     #[inline(never)]
-    fn verdict(&self, answers: &[Option<Arc<Response>>], stop: Option<&Stop>) -> Verdict {
-        let failed = |outcome, reason| Verdict::new(outcome, Some(reason), None);
-        let judge = || self.reading(|| judge_answers(self.module, &opened(answers), &self.values()));
+    fn verdict(&self, answers: &[Option<Arc<Response>>], stop: Option<&Stop>) -> (Verdict, Findings) {
+        let failed = |outcome, reason| (Verdict::new(outcome, Some(reason), None), Findings::default());
+        let judge = || self.reading(|| self.judge(answers));
         match stop {
             _ if self.searches.is_out_of_time() => failed(Outcome::Timeout, Reason::TimeoutRules),
             None => judge(),
-            Some(Stop::Barrier(verdict)) => verdict.clone(),
+            Some(Stop::Barrier(verdict)) => (verdict.clone(), Findings::default()),
             Some(Stop::Denied(denial)) => {
                 let (outcome, reason, _) = denial.end();
                 failed(outcome, reason)
@@ -324,14 +332,24 @@ impl<'c> ActiveCheck<'c> {
             }
             // The answer that lacks the value may match a rule that explains why.
             Some(Stop::Unfilled(_)) => Some(judge())
-                .filter(|verdict| verdict.outcome != Outcome::Error)
+                .filter(|(verdict, _)| verdict.outcome != Outcome::Error)
                 .unwrap_or_else(|| failed(Outcome::Error, Reason::NotSaved)),
         }
     }
 
-    /// Calls `read` with the answers of the source that counts.
-    pub(super) fn read_source<T>(&self, read: impl FnOnce(&Answers<'_>) -> T) -> T {
-        self.reading(|| read(&opened(&self.source.answers)))
+    /// Applies the rules to the answers of a source, and reads what they give for the query or for a control check.
+    fn judge(&self, answers: &[Option<Arc<Response>>]) -> (Verdict, Findings) {
+        let answers = Answers(answers.iter().map(|response| response.as_deref().map(Answer::new)).collect());
+        let (entry, values) = (self.module.entry(), self.values());
+        let verdict = judge_answers(self.module, &answers, &values);
+        let findings = match (verdict.outcome, self.is_control, self.only) {
+            (Outcome::Hit, false, None) => entry.findings(&answers, values),
+            (_, true, Some(_)) => {
+                Findings { page_profile: entry.page_profile(&answers, values.name), ..Findings::default() }
+            }
+            _ => Findings::default(),
+        };
+        (verdict, findings)
     }
 
     /// Calls `read`, which parses answers, when it may, and starts the time limit of its searches. `read` must not wait
@@ -351,10 +369,6 @@ impl<'c> ActiveCheck<'c> {
                 answer.as_ref().is_some_and(|answer| answer.truncated) && self.module.reads_body(probe, true)
             })
     }
-}
-
-fn opened(answers: &[Option<Arc<Response>>]) -> Answers<'_> {
-    Answers(answers.iter().map(|response| response.as_deref().map(Answer::new)).collect())
 }
 
 /// Sends a request. After a connection error it is sent once more, if the deadline has not passed.

@@ -144,9 +144,7 @@ impl<'r> Answer<'r> {
     /// Returns the value of a cookie that this answer sets. If it sets the cookie several times, the last value counts.
     pub(crate) fn cookie(&self, name: &str) -> Option<String> {
         let mut jar = CookieJar::default();
-        for (_, value) in self.response.headers.iter().filter(|(header, _)| header == "set-cookie") {
-            jar.store("", value);
-        }
+        self.response.headers_of("set-cookie").for_each(|cookie| jar.store("", cookie));
         jar.value("", name).map(str::to_owned)
     }
 }
@@ -234,8 +232,7 @@ fn looks_like_utf8(body: &[u8]) -> bool {
 /// Returns the media type in lower case and the charset. If the header is repeated, the last type and the first charset
 /// count.
 fn content_type(response: &Response) -> (String, Option<&'static Encoding>) {
-    let values =
-        || response.headers.iter().filter(|(name, _)| name == "content-type").map(|(_, value)| value);
+    let values = || response.headers_of("content-type");
     let kinds = values().filter_map(|value| value.split([';', ',']).next());
     let kind = kinds.map(str::trim).rfind(|kind| kind.contains('/') && *kind != "*/*");
     let charset = values().flat_map(|value| value.split(';')).find_map(|parameter| {

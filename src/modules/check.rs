@@ -195,11 +195,8 @@ fn conclude_control(key: &Key, check: ActiveCheck<'_>, report: &mut Report) -> C
         }
         _ => ControlVerdict::Unclear,
     });
-    if direction == Direction::MadeUp {
-        let asked = check.values().name;
-        let found = check.read_source(|answers| check.module.entry().page_profile(answers, asked));
-        result.page_profile = found.map(|found| Arc::new(found.without_name(asked)));
-    }
+    let found = check.source.findings.page_profile.as_ref();
+    result.page_profile = found.map(|found| Arc::new(found.without_name(check.values().name)));
     let Evidence { requests, contacts, http_status, matcher, .. } = check.report.evidence;
     report.evidence.requests += requests;
     report.evidence.contacts.extend(contacts);
@@ -237,19 +234,18 @@ fn conclude(check: &mut ActiveCheck<'_>, control: Option<&(Direction, ControlRes
 
 /// Adds the findings of a hit to its report.
 fn read_findings(check: &mut ActiveCheck<'_>, control_result: Option<&ControlResult>) {
-    let entry = check.module.entry();
+    let findings = std::mem::take(&mut check.source.findings);
+    let (entry, values) = (check.module.entry(), check.values());
     let page_profile = control_result.and_then(|result| result.page_profile.as_deref());
     let control = control_result.map(|result| result.verdict);
     let confidence = confidence(check.source.verdict.strength.unwrap_or(Strength::Status), control);
-    let values = check.values();
-    let (findings, is_list_cut) =
-        check.read_source(|answers| entry.findings(answers, values, confidence, page_profile));
-    let (is_cut, is_out_of_time) =
-        (values.searches.is_cut() || check.is_cut(), values.searches.is_out_of_time());
+    let is_cut = findings.is_cut || values.searches.is_cut() || check.is_cut();
+    let is_out_of_time = values.searches.is_out_of_time();
+    let findings = findings.complete(entry, values.name, confidence, page_profile);
     // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
     let lacks_control = control.is_some_and(|verdict| verdict != ControlVerdict::Passed);
     let report = &mut check.report;
     report.findings = findings;
-    report.evidence.partial = is_list_cut || is_cut || (lacks_control && entry.reads_page_profile());
+    report.evidence.partial = is_cut || (lacks_control && entry.reads_page_profile());
     report.reason = is_out_of_time.then_some(Reason::TimeoutRules);
 }

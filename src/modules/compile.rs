@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use url::Url;
 
 use super::definition::{
-    Entry, LongExtractor, Matcher, Method, Part, Probe, Reads, Scripts, Source, Via, mistake,
+    Entry, LongExtractor, Matcher, Method, Part, Probe, Reads, Scripts, Source, Via, mistake, parts,
 };
 use super::module::Module;
 use super::pattern::SearchRegex;
@@ -27,7 +27,8 @@ impl Module {
     /// Returns every mistake in the entry, each with its place.
     pub fn compile(entry: Entry) -> Result<Self, Vec<String>> {
         let module = Self::new(entry);
-        let parts = module.entry().parts();
+        let json = module.entry().to_json();
+        let parts = parts(&json);
         let mut check = Check { entry: module.entry(), mistakes: Vec::new() };
         check.preconditions(&module);
         parts.iter().for_each(|part| check.part(part));
@@ -98,11 +99,12 @@ impl Check<'_> {
     }
 
     /// Checks that a regex is valid, that variables have a value where they are, and that there is such a probe.
-    fn part(&mut self, part: &Part) {
-        if let Some(Err(message)) = part.regex.as_ref().map(SearchRegex::check) {
+    fn part(&mut self, part: &Part<'_>) {
+        let (templates, regex) = part.languages();
+        if let Some(Err(message)) = regex.as_ref().map(SearchRegex::check) {
             self.add(&part.at, &message);
         }
-        for variable in part.templates.iter().flat_map(Template::variables) {
+        for variable in templates.iter().flat_map(Template::variables) {
             if let Err(message) = self.admits(variable, part) {
                 self.add(&part.at, &message);
             }
@@ -115,7 +117,7 @@ impl Check<'_> {
         }
     }
 
-    fn admits(&self, variable: &Variable, part: &Part) -> Result<(), String> {
+    fn admits(&self, variable: &Variable, part: &Part<'_>) -> Result<(), String> {
         let Entry { search_type: kind, probes, needs, .. } = self.entry;
         let needs = |name: &str| needs.iter().any(|need| need.strip_prefix("config.") == Some(name));
         let of_probe = part.probe();
@@ -242,8 +244,7 @@ impl Check<'_> {
         }
         for (index, list) in entry.results.iter().enumerate() {
             let source = &list.each;
-            let is_of_element = matches!(source.reads, Reads::Item | Reads::Key | Reads::Group(_));
-            self.refuse_if(is_of_element, &format!("results[{index}].each"), &source.not_here());
+            self.refuse_if(source.is_of_element(), &format!("results[{index}].each"), &source.not_here());
             let gives_json = source.pointer().is_some() || matches!(source.reads, Reads::JsonLines);
             let message = "its pointers need JSON elements; use `keep` for texts";
             let is_wrong = !list.filter.is_empty() && !gives_json;
@@ -278,7 +279,7 @@ impl Check<'_> {
         let elements = long.each.as_ref().or(elements);
         for source in &long.from {
             match (&source.reads, elements) {
-                (Reads::Item | Reads::Key | Reads::Group(_), None) => self.add(at, &source.not_here()),
+                (_, None) if source.is_of_element() => self.add(at, &source.not_here()),
                 (Reads::Group(_), Some(elements)) => {
                     let has_groups = matches!(elements.reads, Reads::Regex(_));
                     self.refuse_if(!has_groups, at, "`group:` needs `regex:` in `each`");
@@ -292,7 +293,7 @@ impl Check<'_> {
     }
 
     /// Notes what the parts of the entry contradict together.
-    fn whole(&mut self, module: &Module, parts: &[Part]) {
+    fn whole(&mut self, module: &Module, parts: &[Part<'_>]) {
         let entry = self.entry;
         // A module must not give every query the same outcome. Barrier rules do not count, because they prove neither
         // a hit nor a miss.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::definition::{Entry, Matcher, Part, Probe, Scripts, Via};
+use super::definition::{Entry, Matcher, Part, Probe, Scripts, Via, parts};
 use super::keys::OperatorKeys;
 use super::pattern::{SearchRegex, Searches};
 use super::query::{Query, SearchType};
@@ -205,9 +205,9 @@ impl Module {
     /// Returns whether the requests and the rules for a hit use only the domain of the query.
     pub(crate) fn is_about_domain(&self) -> bool {
         let is_name = |variable: &Variable| matches!(variable, Variable::Query | Variable::Local);
-        let asks_for_name = |part: &Part| part.is_in(&["probes", "hit"]) && part.asks_for(is_name);
+        let asks_for_name = |part: &Part<'_>| part.is_in(&["probes", "hit"]) && part.asks_for(is_name);
         let is_about_domain =
-            || self.entry.domain_in.is_empty() && !self.entry.parts().iter().any(asks_for_name);
+            || self.entry.domain_in.is_empty() && !parts(&self.entry.to_json()).iter().any(asks_for_name);
         *self.is_about_domain.get_or_init(is_about_domain)
     }
 

@@ -164,7 +164,7 @@ pub struct SearchRegex {
     compiled: Arc<OnceLock<(Regex, usize)>>,
 }
 
-entry_text!(SearchRegex, |text| Ok(SearchRegex::lazy(text)));
+entry_text!(SearchRegex, pattern, |text| Ok(SearchRegex::lazy(text)));
 
 impl SearchRegex {
     /// Compiles a regex. Returns the mistake in the pattern if it is not valid.
@@ -182,11 +182,6 @@ impl SearchRegex {
     pub(crate) fn whole(pattern: &str, is_ascii: bool) -> Self {
         let subject = if is_ascii { Subject::WholeAscii } else { Subject::Whole };
         Self { subject, ..Self::lazy(pattern) }
-    }
-
-    /// Returns the text as it was written.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.pattern
     }
 
     /// Compiles the regex. Returns the mistake in it if it is not valid.

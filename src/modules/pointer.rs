@@ -20,7 +20,7 @@ pub struct Pointer {
     segments: Vec<Segment>,
 }
 
-entry_text!(Pointer, Pointer::parse);
+entry_text!(Pointer, text, Pointer::parse);
 
 /// A selected value, with its member name or index.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,11 +61,6 @@ impl Pointer {
     /// Returns whether the pointer can select several values.
     pub(crate) fn is_plural(&self) -> bool {
         self.segments.contains(&Segment::Every)
-    }
-
-    /// Returns the text as it was written.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.text
     }
 
     /// Returns the selected values in document order, at most 10,000.

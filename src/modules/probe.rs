@@ -102,7 +102,12 @@ pub struct Response {
 impl Response {
     /// Returns the first value of a header. `name` must be in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        self.headers_of(name).next()
+    }
+
+    /// Returns the values of a header. `name` must be in lower case.
+    pub(crate) fn headers_of(&self, name: &str) -> impl DoubleEndedIterator<Item = &str> {
+        self.headers.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 

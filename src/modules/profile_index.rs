@@ -15,6 +15,7 @@ use super::query::domain::registrable;
 use super::query::{Query, SearchType};
 use super::shared_hosts::without_country;
 use super::tables;
+use super::template::Template;
 use crate::base::encoding::percent_decode_lossy;
 
 /// The text after a username that other path segments may follow.
@@ -89,7 +90,7 @@ impl ProfileIndex {
             for name in [module.id().as_ref(), module.platform()] {
                 index.services.entry(service_key(name)).or_insert_with(|| Arc::clone(module));
             }
-            if let Some((before, after)) = module.entry().profile_parts() {
+            if let Some((before, after)) = module.entry().profile.as_ref().and_then(Template::around_query) {
                 index.add(module, before, after);
             }
         }
@@ -308,7 +309,8 @@ mod tests {
         let mut unread = Vec::new();
         for module in catalog.modules() {
             let Some(name) = module.entry().known.first() else { continue };
-            let Some((before, after)) = module.entry().profile_parts() else { continue };
+            let profile = module.entry().profile.as_ref();
+            let Some((before, after)) = profile.and_then(Template::around_query) else { continue };
             // The word stands for other pages of sites, too.
             if module.search_type() != SearchType::Username || name == "user" {
                 continue;

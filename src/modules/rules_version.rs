@@ -21,8 +21,7 @@ pub struct RulesVersion(String);
 impl RulesVersion {
     /// Returns the version of an entry, with the first source.
     pub(crate) fn of(entry: &Entry) -> Self {
-        // Cannot fail: the maps of an entry have strings as keys.
-        let mut rules = serde_json::to_value(entry.to_enabled()).unwrap_or_default();
+        let mut rules = entry.to_enabled().to_short_json();
         NAMES.iter().for_each(|member| rules[*member] = "".into());
         if let Some(members) = rules.as_object_mut() {
             members.retain(|member, _| !OTHERS.contains(&member.as_str()));

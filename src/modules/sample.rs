@@ -33,7 +33,7 @@ impl Sampled {
 
     /// Returns the regex with what its texts are made from, or `None` if its groups are nested too deep.
     pub(crate) fn of(regex: SearchRegex) -> Option<Self> {
-        let hir = ParserBuilder::new().multi_line(true).nest_limit(50).build().parse(regex.as_str()).ok()?;
+        let hir = ParserBuilder::new().multi_line(true).nest_limit(50).build().parse(&regex).ok()?;
         Some(Self { regex, hir })
     }
 

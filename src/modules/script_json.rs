@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::Value;
 
+use super::text::constant;
+
 /// The highest [`cost`] of one answer, which is about 30 MB. A value takes far more memory than its text: an object with
 /// one member takes about 500 bytes, however short its text is.
 pub(crate) const MAX_COST: usize = 200_000;
@@ -118,9 +120,8 @@ fn without_comment(script: &str) -> &str {
     ["-->", "//]]>", "/*]]>*/", "]]>"].iter().find_map(|close| script.strip_suffix(close)).unwrap_or(script)
 }
 
-/// The strings of a text, and what JSON has no word for. The pattern is constant, and the tests compile it.
-static FOREIGN: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r#"(?s)"(?:[^"\\]|\\.)*"|undefined"#).expect("a valid pattern"));
+/// The strings of a text, and what JSON has no word for.
+static FOREIGN: LazyLock<Regex> = LazyLock::new(|| constant(r#"(?s)"(?:[^"\\]|\\.)*"|undefined"#));
 
 fn as_json(text: &str) -> Cow<'_, str> {
     FOREIGN.replace_all(text, |found: &Captures<'_>| match &found[0] {

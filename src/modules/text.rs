@@ -3,10 +3,27 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use regex::bytes::{Captures, Regex};
+use regex::{Regex, bytes};
 
 /// The most characters of one extracted value.
 pub(crate) const MAX_VALUE_CHARS: usize = 2_000;
+
+/// Compiles a regex of this program. All of them are constant, and the tests compile each.
+pub(crate) fn constant(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a valid pattern")
+}
+
+/// Returns whether a text is a host name in ASCII: labels of letters, digits, hyphens and underscores, with their limits
+/// (RFC 1035).
+pub(crate) fn is_host_name(text: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
+    };
+    text.len() <= 253 && text.split('.').all(is_label)
+}
 
 /// Returns the first `chars` characters, followed by an ellipsis if there are more.
 pub(crate) fn truncate(text: &str, chars: usize) -> Cow<'_, str> {
@@ -55,18 +72,20 @@ fn is_direction_mark(c: char) -> bool {
 /// Returns the text of a TXT record. `"v=spf1 " "-all"` is one string in two pieces; `\"` and `\059` are
 /// escapes (RFC 1035).
 pub(crate) fn unquote_txt(text: &str) -> String {
-    static PIECES: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r#"(?s)"((?:[^"\\]|\\.)*)"?"#).expect("a valid regex"));
-    static ESCAPES: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?s)\\([0-9]{3}|.)").expect("a valid regex"));
+    static PIECES: LazyLock<bytes::Regex> =
+        LazyLock::new(|| bytes::Regex::new(r#"(?s)"((?:[^"\\]|\\.)*)"?"#).expect("a valid regex"));
+    static ESCAPES: LazyLock<bytes::Regex> =
+        LazyLock::new(|| bytes::Regex::new(r"(?s)\\([0-9]{3}|.)").expect("a valid regex"));
     if !text.starts_with('"') {
         return text.to_owned();
     }
-    let plain =
-        |escape: &Captures<'_>| match std::str::from_utf8(&escape[1]).unwrap_or_default().parse::<u8>() {
-            Ok(code) if escape[1].len() == 3 => vec![code],
-            _ => escape[1].to_vec(),
-        };
+    let plain = |escape: &bytes::Captures<'_>| match std::str::from_utf8(&escape[1])
+        .unwrap_or_default()
+        .parse::<u8>()
+    {
+        Ok(code) if escape[1].len() == 3 => vec![code],
+        _ => escape[1].to_vec(),
+    };
     let pieces = PIECES.captures_iter(text.as_bytes());
     let bytes: Vec<u8> =
         pieces.flat_map(|piece| ESCAPES.replace_all(&piece[1], plain).into_owned()).collect();

@@ -138,7 +138,7 @@ fn finish(args: &LearnArgs, lesson: Lesson, out: &mut dyn Write) -> Result<Exit,
     let _ = writeln!(io::stderr(), "{}\n{}", plain(&lesson.hit), plain(&lesson.miss));
     let Some(file) = &args.output else {
         if args.format == TextFormat::Text {
-            write!(out, "{}", plain_json(&form::write(vec![lesson.entry])?))?;
+            write!(out, "{}", plain_json(&form::write(vec![lesson.entry])))?;
         }
         return Ok(Exit::Done);
     };
@@ -156,7 +156,7 @@ fn put(file: &Path, learned: Vec<Entry>) -> Result<[String; 2], Failure> {
     let mut all = entries(&shown(file), text).map_err(|error| has_mistakes(&error))?;
     all.retain(|entry| learned.iter().all(|new| new.id != entry.id));
     all.extend(learned);
-    let new = form::write(all)?;
+    let new = form::write(all);
     files::write(file, &new)?;
     Ok([old, new])
 }
@@ -227,7 +227,7 @@ impl Repair {
             Err(why) => repair.why = Some(why.to_string()),
             Ok(Lesson { entry, hit, miss }) => {
                 let text = |entry: &Entry| form::write(vec![entry.clone()]);
-                repair.diff = Some(diff(&text(before)?, &text(&entry)?));
+                repair.diff = Some(diff(&text(before), &text(&entry)));
                 (repair.repaired, repair.hit, repair.miss) = (true, Some(hit), Some(miss));
                 repair.entry = Some(entry);
             }

@@ -37,7 +37,7 @@ pub(super) fn run(args: &SignArgs, out: &mut dyn Write) -> Result<Exit, Failure>
         SigningKey::from_pem(&read(&args.key)?).map_err(|error| Failure::Usage(format!("--key: {error}")))?;
     let catalog = load(&args.catalog)?;
     let entries = catalog.modules().iter().map(|module| module.entry().clone()).collect();
-    files::write(&args.output, &Feed::write(entries, Timestamp::now(), &key)?)?;
+    files::write(&args.output, &Feed::write(entries, Timestamp::now(), &key))?;
     writeln!(out, "{}", key.public_key())?;
     Ok(Exit::Done)
 }

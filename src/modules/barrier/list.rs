@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::modules::reason::Reason;
 use crate::modules::tables;
-use crate::modules::text::squeeze;
+use crate::modules::text::{constant, squeeze};
 
 /// The number of bytes at the start of a body that are searched for barriers.
 pub(crate) const BARRIER_REACH: usize = 64 * 1024;
@@ -187,11 +187,8 @@ fn bare_title(rest: &[u8]) -> Option<String> {
 /// Returns the title with ` | ` in place of other separators between the name of a page and the name of its site, as they are
 /// written in HTML.
 fn with_bars(title: &str) -> String {
-    static SEPARATORS: LazyLock<Regex> = LazyLock::new(|| {
-        // The pattern is constant, and the tests compile it.
-        Regex::new(" (?:[-–—•·»«›/]|::|&(?:[nm]dash|#821[12]|bull|middot|raquo|#124);) ")
-            .expect("a valid pattern")
-    });
+    static SEPARATORS: LazyLock<Regex> =
+        LazyLock::new(|| constant(" (?:[-–—•·»«›/]|::|&(?:[nm]dash|#821[12]|bull|middot|raquo|#124);) "));
     SEPARATORS.replace_all(title, " | ").into_owned()
 }
 

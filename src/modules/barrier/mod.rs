@@ -98,8 +98,7 @@ fn holds(pattern: &Pattern, answer: &Answer<'_>, kind: Kind, words: &Seen) -> bo
         Needs::Failure => status >= 400,
     };
     let has_header = |(name, part): &(String, String)| {
-        let mut values = response.headers.iter().filter(|(known, _)| known == name);
-        values.any(|(_, value)| match part.strip_prefix('=') {
+        response.headers_of(name).any(|value| match part.strip_prefix('=') {
             Some(whole) => value == whole,
             None => value.to_ascii_lowercase().contains(part.as_str()),
         })

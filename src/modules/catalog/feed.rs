@@ -72,22 +72,15 @@ struct Signed<'t> {
 
 impl Feed {
     /// Returns the text of a signed feed. `created_at` is cut to whole seconds.
-    ///
-    /// # Errors
-    /// Returns an error if an entry cannot be written as JSON. This does not happen with entries of this program.
-    pub fn write(
-        entries: Vec<Entry>,
-        created_at: Timestamp,
-        key: &SigningKey,
-    ) -> Result<String, serde_json::Error> {
-        let entries = format::write(entries)?;
+    pub fn write(entries: Vec<Entry>, created_at: Timestamp, key: &SigningKey) -> String {
+        let entries = format::write(entries);
         let signed = format!(
             "{{\n  \"format\": \"{FORMAT}\",\n  \"created_at\": \"{}\",\n  \"entries\": {}\n}}",
             created_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
             entries.trim_end()
         );
         let signature = key.sign(signed.as_bytes());
-        Ok(format!("{{\n\"signed\": {signed},\n\"signature\": \"{signature}\"\n}}\n"))
+        format!("{{\n\"signed\": {signed},\n\"signature\": \"{signature}\"\n}}\n")
     }
 
     /// Checks the form of a feed, and that one of the trusted keys has signed it.
@@ -159,7 +152,7 @@ mod tests {
                 "probes": [{"url": "https://site.example/{query}"}], "hit": [{"status": [200]}],
             });
             let entries = vec![serde_json::from_value(entry).unwrap()];
-            let good = Feed::write(entries, "2026-05-06T07:08:09.5Z".parse().unwrap(), &key).unwrap();
+            let good = Feed::write(entries, "2026-05-06T07:08:09.5Z".parse().unwrap(), &key);
             let was = Feed::open(&good, &[key.public_key()]).unwrap();
             prop_assert_eq!(was.version.created_at.to_string(), "2026-05-06T07:08:09Z");
             let mut bytes = good.into_bytes();

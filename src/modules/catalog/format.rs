@@ -20,29 +20,19 @@ const INDENT: usize = 2;
 pub fn format(file: &str, text: &str) -> Result<String, CatalogError> {
     let mut faults = CatalogError::default();
     let entries = read::entries(file, text, &mut faults).into_iter().map(|(_, entry)| entry).collect();
-    let text = write(entries).unwrap_or_else(|error| {
-        faults.push(format!("{file}: {error}"));
-        String::new()
-    });
-    faults.or(text)
+    faults.or(write(entries))
 }
 
 /// Returns the canonical text of the given entries.
-///
-/// # Errors
-/// Returns an error if an entry cannot be written as JSON. This does not happen with entries of this
-/// program.
-pub fn write(mut entries: Vec<Entry>) -> Result<String, serde_json::Error> {
+pub fn write(mut entries: Vec<Entry>) -> String {
     if entries.is_empty() {
-        return Ok("[]\n".to_owned());
+        return "[]\n".to_owned();
     }
     entries.sort_by(|a, b| a.id.cmp(&b.id));
     // An entry itself is always split into lines.
-    let entry = |entry: &Entry| -> Result<String, serde_json::Error> {
-        Ok(format!("  {}", fitted(&serde_json::to_value(entry)?, INDENT, 0)))
-    };
-    let entries = entries.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
-    Ok(format!("[\n{}\n]\n", entries.join(",\n")))
+    let entry = |entry: &Entry| format!("  {}", fitted(&entry.to_short_json(), INDENT, 0));
+    let entries: Vec<String> = entries.iter().map(entry).collect();
+    format!("[\n{}\n]\n", entries.join(",\n"))
 }
 
 /// Returns `value` on one line if it has less than `width` characters, and otherwise split into lines, each with the

@@ -81,91 +81,75 @@ pub struct JsonRule {
     pub not_matches: Option<Pattern>,
 }
 
-/// A condition of a rule on one of the selected values.
-struct Condition<'r> {
-    name: &'static str,
-    /// Whether one value must meet it. Otherwise, no value may.
-    is_positive: bool,
-    /// Whether it requires at most that a value is absent or empty, and of which type it is.
-    is_bare: bool,
-    test: Box<Test<'r>>,
-}
-
-/// Tests a selected value.
-type Test<'r> = dyn Fn(&Value, &Values<'_>) -> bool + 'r;
-
-/// Returns a condition that one value must meet, if its field is set. `test` gets the field.
-fn must<'r, T>(
-    name: &'static str,
-    field: &'r Option<T>,
-    is_bare: bool,
-    test: fn(&T, &Value, &Values<'_>) -> bool,
-) -> Option<Condition<'r>> {
-    let test = |wanted: &'r T| move |value: &Value, values: &Values<'_>| test(wanted, value, values);
-    let field = field.as_ref()?;
-    Some(Condition { name, is_positive: true, is_bare, test: Box::new(test(field)) })
-}
-
-/// Returns a condition that no value may meet, if its field is set.
-fn must_not<'r, T>(
-    name: &'static str,
-    field: &'r Option<T>,
-    test: fn(&T, &Value, &Values<'_>) -> bool,
-) -> Option<Condition<'r>> {
-    must(name, field, true, test).map(|condition| Condition { is_positive: false, ..condition })
-}
+/// A condition on values: its name, whether it is set, whether one value must meet it (otherwise, no value may), and
+/// whether it requires at most that a value is absent or empty, and of which type it is.
+type Condition = (&'static str, bool, bool, bool);
 
 impl JsonRule {
-    /// Returns the conditions on values.
-    fn conditions(&self) -> Vec<Condition<'_>> {
+    /// Returns the conditions on values that are set.
+    fn conditions(&self) -> impl Iterator<Item = Condition> {
+        let is_not_query = self.equals_query == Some(false);
         let all = [
-            must("equals", &self.equals, self.equals.iter().all(is_empty), equals),
-            must("any_of", &self.any_of, self.any_of.iter().flatten().all(is_empty), |all, value, values| {
-                all.iter().any(|wanted| equals(wanted, value, values))
-            }),
-            must_not("not_equals", &self.not_equals, equals),
-            match self.equals_query {
-                Some(false) => must_not("equals_query", &self.equals_query, is_query),
-                _ => must("equals_query", &self.equals_query, false, is_query),
-            },
-            must("equals_template", &self.equals_template, false, equals_text),
-            must("type", &self.json_type, true, |wanted, value, _| *wanted == JsonType::of(value)),
-            must("min_length", &self.min_length, false, |least, value, _| length(value) >= Some(*least)),
-            must("max_length", &self.max_length, self.max_length == Some(0), |most, value, _| {
-                length(value).is_some_and(|length| length <= *most)
-            }),
-            must("above", &self.above, false, |bound, value, _| value.as_f64() > Some(*bound)),
-            must("below", &self.below, self.below <= Some(1.0), |bound, value, _| {
-                value.as_f64().is_some_and(|number| number < *bound)
-            }),
-            must("contains", &self.contains, false, contains),
-            must_not("not_contains", &self.not_contains, contains),
-            must("matches", &self.matches, false, matches),
-            must_not("not_matches", &self.not_matches, matches),
+            ("equals", self.equals.is_some(), true, self.equals.iter().all(is_empty)),
+            ("any_of", self.any_of.is_some(), true, self.any_of.iter().flatten().all(is_empty)),
+            ("not_equals", self.not_equals.is_some(), false, true),
+            ("equals_query", self.equals_query.is_some(), !is_not_query, is_not_query),
+            ("equals_template", self.equals_template.is_some(), true, false),
+            ("type", self.json_type.is_some(), true, true),
+            ("min_length", self.min_length.is_some(), true, false),
+            ("max_length", self.max_length.is_some(), true, self.max_length == Some(0)),
+            ("above", self.above.is_some(), true, false),
+            ("below", self.below.is_some(), true, self.below <= Some(1.0)),
+            ("contains", self.contains.is_some(), true, false),
+            ("not_contains", self.not_contains.is_some(), false, true),
+            ("matches", self.matches.is_some(), true, false),
+            ("not_matches", self.not_matches.is_some(), false, true),
         ];
-        all.into_iter().flatten().collect()
+        all.into_iter().filter(|(_, is_set, ..)| *is_set)
     }
 
     /// Returns whether the rule holds on `root`. If the pointer selects more values than are read, no value
     /// can be proved to be missing.
     pub(crate) fn holds(&self, root: &Value, values: &Values<'_>) -> bool {
         let (selected, is_whole) = self.at.select_known(root);
-        let (required, excluded): (Vec<_>, Vec<_>) =
-            self.conditions().into_iter().partition(|condition| condition.is_positive);
-        if !is_whole && (self.exists == Some(false) || !excluded.is_empty()) {
+        let requires_one = self.conditions().any(|(_, _, is_positive, _)| is_positive);
+        let excludes_any = self.conditions().any(|(_, _, is_positive, _)| !is_positive);
+        if !is_whole && (self.exists == Some(false) || excludes_any) {
             return false;
         }
         let is_there = selected.iter().any(|found| !found.value.is_null());
         self.exists.is_none_or(|wanted| wanted == is_there)
-            && (required.is_empty()
-                || selected.iter().any(|found| required.iter().all(|it| (it.test)(found.value, values))))
-            && !selected.iter().any(|found| excluded.iter().any(|it| (it.test)(found.value, values)))
+            && (!requires_one || selected.iter().any(|found| self.fits(found.value, values)))
+            && !selected.iter().any(|found| self.excludes(found.value, values))
+    }
+
+    /// Returns whether a value meets all conditions that one value must meet.
+    fn fits(&self, value: &Value, values: &Values<'_>) -> bool {
+        self.equals.as_ref().is_none_or(|wanted| equals(wanted, value))
+            && self.any_of.as_ref().is_none_or(|all| all.iter().any(|wanted| equals(wanted, value)))
+            && (self.equals_query != Some(true) || is_query(value, values))
+            && self.equals_template.as_ref().is_none_or(|wanted| equals_text(wanted, value, values))
+            && self.json_type.is_none_or(|wanted| wanted == JsonType::of(value))
+            && self.min_length.is_none_or(|least| length(value) >= Some(least))
+            && self.max_length.is_none_or(|most| length(value).is_some_and(|length| length <= most))
+            && self.above.is_none_or(|bound| value.as_f64() > Some(bound))
+            && self.below.is_none_or(|bound| value.as_f64().is_some_and(|number| number < bound))
+            && self.contains.as_ref().is_none_or(|wanted| contains(wanted, value, values))
+            && self.matches.as_ref().is_none_or(|wanted| matches(wanted, value, values))
+    }
+
+    /// Returns whether a value meets a condition that no value may meet.
+    fn excludes(&self, value: &Value, values: &Values<'_>) -> bool {
+        self.not_equals.as_ref().is_some_and(|unwanted| equals(unwanted, value))
+            || (self.equals_query == Some(false) && is_query(value, values))
+            || self.not_contains.as_ref().is_some_and(|unwanted| contains(unwanted, value, values))
+            || self.not_matches.as_ref().is_some_and(|unwanted| matches(unwanted, value, values))
     }
 
     /// Returns the pointer and the conditions, such as `/login equals_query`, for the evidence of a result.
     pub(crate) fn label(&self) -> String {
         let exists = self.exists.map(|wanted| if wanted { "exists" } else { "missing" });
-        let names: Vec<&str> = self.conditions().iter().map(|it| it.name).chain(exists).collect();
+        let names: Vec<&str> = self.conditions().map(|(name, ..)| name).chain(exists).collect();
         let at = if self.at.is_empty() { "(document)" } else { &*self.at };
         format!("{at} {}", names.join("+"))
     }
@@ -177,16 +161,16 @@ impl JsonRule {
 
     /// Returns whether the rule requires at most that a value is absent or empty, and of which type it is.
     pub(crate) fn is_bare(&self) -> bool {
-        self.exists != Some(true) && self.conditions().iter().all(|condition| condition.is_bare)
+        self.exists != Some(true) && self.conditions().all(|(.., is_bare)| is_bare)
     }
 
     /// Returns whether the rule can hold only if there is a value.
     pub(crate) fn is_positive(&self) -> bool {
-        self.exists == Some(true) || self.conditions().iter().any(|condition| condition.is_positive)
+        self.exists == Some(true) || self.conditions().any(|(_, _, is_positive, _)| is_positive)
     }
 }
 
-fn is_query<T>(_: &T, value: &Value, values: &Values<'_>) -> bool {
+fn is_query(value: &Value, values: &Values<'_>) -> bool {
     as_text(value).is_some_and(|text| same_name(&text, values.name))
 }
 
@@ -201,7 +185,7 @@ fn is_empty(value: &Value) -> bool {
 }
 
 /// Returns whether two values are equal. `1` equals `1.0`, since JSON has one type of number.
-fn equals(wanted: &Value, value: &Value, _: &Values<'_>) -> bool {
+fn equals(wanted: &Value, value: &Value) -> bool {
     // Two integers are compared as integers, since large ones may become equal as floats.
     wanted == value
         || ((wanted.is_f64() || value.is_f64())

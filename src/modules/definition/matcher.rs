@@ -157,17 +157,16 @@ impl Matcher {
 
     fn head_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         let response = answer.response;
-        let headers = |name: &str| {
-            let name = name.to_ascii_lowercase();
-            response.headers.iter().filter(move |(known, _)| *known == name).map(|(_, value)| value)
-        };
         let is_status = |rule: &StatusRule| rule.codes().contains(&response.status);
         (self.status.is_empty() || self.status.iter().any(is_status))
             && self.final_url.as_ref().is_none_or(|it| it.is_found(response.final_url.as_str(), values))
             && self.header.iter().all(|(name, regex)| {
-                headers(name).any(|value| regex.is_empty() || regex.is_found(value, values.searches))
+                let name = name.to_ascii_lowercase();
+                response
+                    .headers_of(&name)
+                    .any(|value| regex.is_empty() || regex.is_found(value, values.searches))
             })
-            && self.no_header.iter().all(|name| headers(name).next().is_none())
+            && self.no_header.iter().all(|name| response.header(&name.to_ascii_lowercase()).is_none())
     }
 
     fn text_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {

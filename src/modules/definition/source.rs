@@ -42,7 +42,7 @@ pub(crate) enum Reads {
     Group(usize),
 }
 
-entry_text!(Source, Source::parse);
+entry_text!(Source, text, Source::parse);
 
 impl Source {
     /// Parses the text of a source.
@@ -93,29 +93,21 @@ impl Source {
         Ok(Self { text: text.to_owned(), reads })
     }
 
-    /// Returns the text as it was written.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.text
-    }
-
     /// Returns the message about a source that is allowed only in lists.
     pub(crate) fn not_here(&self) -> String {
         not_here(self.text.split(':').next().unwrap_or_default())
     }
 
+    /// Returns whether the source reads the current element of a list.
+    pub(crate) fn is_of_element(&self) -> bool {
+        matches!(self.reads, Reads::Item | Reads::Key | Reads::Group(_))
+    }
+
     /// Returns whether the source reads the body.
     pub(crate) fn reads_body(&self) -> bool {
-        !matches!(
-            self.reads,
-            Reads::Header(_)
-                | Reads::Cookie(_)
-                | Reads::FinalUrl
-                | Reads::Template(_)
-                | Reads::Const(_)
-                | Reads::Item
-                | Reads::Key
-                | Reads::Group(_)
-        )
+        use Reads::{Const, Cookie, FinalUrl, Header, Template};
+        !matches!(self.reads, Header(_) | Cookie(_) | FinalUrl | Template(_) | Const(_))
+            && !self.is_of_element()
     }
 
     /// Returns the pointer by which the source selects from JSON.

@@ -34,21 +34,21 @@ pub(super) fn yes() -> bool {
     true
 }
 
-/// Implements serde, the JSON schema and equality for a type that has a text. `parse` makes it of one. The schema names the
-/// type as `format`.
+/// Implements serde, the JSON schema and equality for a type that keeps its text in a field. `parse` makes it of one. The
+/// schema names the type as `format`.
 macro_rules! entry_text {
-    ($name:ident, $parse:expr) => {
+    ($name:ident, $text:ident, $parse:expr) => {
         impl std::ops::Deref for $name {
             type Target = str;
 
             fn deref(&self) -> &str {
-                self.as_str()
+                &self.$text
             }
         }
 
         impl PartialEq for $name {
             fn eq(&self, other: &Self) -> bool {
-                self.as_str() == other.as_str()
+                **self == **other
             }
         }
 
@@ -61,7 +61,7 @@ macro_rules! entry_text {
 
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-                to.serialize_str(self.as_str())
+                to.serialize_str(self)
             }
         }
 

@@ -197,10 +197,7 @@ impl Source {
             Reads::Script(pointer) => select(pointer, answer?.script(pointer)?),
             Reads::BodyHash(algorithm) => values(answer?.digest(*algorithm)),
             Reads::Regex(pattern) => matches(&*pattern.regex(&filled).ok()?, answer?.text(), filled.searches),
-            Reads::Header(name) => {
-                let headers = answer?.response.headers.iter();
-                values(headers.filter(|(known, _)| known == name).map(|(_, value)| value.as_str()))
-            }
+            Reads::Header(name) => values(answer?.response.headers_of(name)),
             Reads::Cookie(name) => values(answer?.cookie(name)),
             Reads::FinalUrl => values([answer?.response.final_url.as_str()]),
             Reads::Lines => values(lines(answer?.text())),

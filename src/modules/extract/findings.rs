@@ -12,7 +12,7 @@ use super::{Answers, Item, Reading};
 use crate::modules::definition::{Entry, Extractor, ListResult, MainResult, Probe, ResultType, as_text};
 use crate::modules::outcome::Finding;
 use crate::modules::query::SearchType;
-use crate::modules::template::{Template, Values};
+use crate::modules::template::Values;
 use crate::modules::text::clean;
 
 /// The default maximum number of results of one list.
@@ -53,13 +53,42 @@ impl Distinct {
     }
 }
 
-impl Entry {
-    /// Returns the texts of the profile's address before and after the query, or `None` if it has no address with the
-    /// query in one place.
-    pub(crate) fn profile_parts(&self) -> Option<(&str, &str)> {
-        self.profile.as_ref().and_then(Template::around_query)
-    }
+/// What the answers of a site give for a name.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// The findings of a hit, without the generic profile data. That of a username begins with the main result.
+    pub(crate) found: Vec<Found>,
+    /// The generic profile data of the page, if it is read.
+    pub(crate) page_profile: Option<PageProfile>,
+    /// Whether a list has more elements than it may return.
+    pub(crate) is_cut: bool,
+}
 
+impl Findings {
+    /// Returns the findings of a hit of `name`. `control` is the profile data of a made-up name, with that name removed.
+    pub(crate) fn complete(
+        mut self,
+        entry: &Entry,
+        name: &str,
+        confidence: f64,
+        control: Option<&PageProfile>,
+    ) -> Vec<Finding> {
+        if let (Some(page_profile), Some((.., metadata))) = (self.page_profile, self.found.first_mut()) {
+            let is_set = |key: &str| entry.main().is_some_and(|main| main.metadata.contains_key(key));
+            page_profile.add_to(metadata, is_set, name, control);
+        }
+        let finding = |(result_type, value, metadata): Found| Finding {
+            result_type,
+            value: Some(value),
+            platform: Some(entry.platform.clone()),
+            confidence,
+            metadata,
+        };
+        self.found.into_iter().map(finding).collect()
+    }
+}
+
+impl Entry {
     /// Returns the main result. Without one, a hit for a person is an account.
     fn main(&self) -> Option<&MainResult> {
         static ACCOUNT: MainResult =
@@ -84,39 +113,19 @@ impl Entry {
         PageProfile::read(page, name, &self.platform)
     }
 
-    /// Returns the results of the responses, without duplicates, and whether a list has more elements than it may
-    /// return. `control` is the profile data of a made-up name, with that name removed.
-    pub(crate) fn findings(
-        &self,
-        answers: &Answers<'_>,
-        values: Values<'_>,
-        confidence: f64,
-        control: Option<&PageProfile>,
-    ) -> (Vec<Finding>, bool) {
+    /// Returns what the answers to a hit give, without duplicates.
+    pub(crate) fn findings(&self, answers: &Answers<'_>, values: Values<'_>) -> Findings {
         let (mut distinct, mut is_cut) = (Distinct::default(), false);
-        if let Some(found) = self.main().and_then(|main| self.main_finding(main, answers, values, control)) {
+        if let Some(found) = self.main().and_then(|main| self.main_finding(main, answers, values)) {
             distinct.add(found, usize::MAX);
         }
         for list in &self.results {
             is_cut |= list.read(answers, values, &mut distinct);
         }
-        let finding = |(result_type, value, metadata): Found| Finding {
-            result_type,
-            value: Some(value),
-            platform: Some(self.platform.clone()),
-            confidence,
-            metadata,
-        };
-        (distinct.found.into_iter().map(finding).collect(), is_cut)
+        Findings { found: distinct.found, page_profile: self.page_profile(answers, values.name), is_cut }
     }
 
-    fn main_finding(
-        &self,
-        main: &MainResult,
-        answers: &Answers<'_>,
-        values: Values<'_>,
-        control: Option<&PageProfile>,
-    ) -> Option<Found> {
+    fn main_finding(&self, main: &MainResult, answers: &Answers<'_>, values: Values<'_>) -> Option<Found> {
         let reading =
             |extractor: &Extractor| Reading { answer: answers.get(extractor.probe), values, item: None };
         let fit = |text: &str| valid(main.result_type, &clean(text), values.query);
@@ -133,10 +142,6 @@ impl Entry {
         let mut metadata: Map<String, Value> =
             url.map(|url| ("profile_url".to_owned(), Value::from(url))).into_iter().collect();
         metadata.extend(read_metadata(&main.metadata, reading));
-        if let Some(page_profile) = self.page_profile(answers, values.name) {
-            let is_set = |key: &str| main.metadata.contains_key(key);
-            page_profile.add_to(&mut metadata, is_set, values.name, control);
-        }
         Some((result_type, value, metadata))
     }
 }

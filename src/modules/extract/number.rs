@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
+use crate::modules::text::constant;
+
 /// The digit zero of scripts that write numbers from left to right with ten digits in order.
 const ZEROS: [u32; 16] = [
     0x660, 0x6f0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50, 0xed0, 0x1040,
@@ -77,8 +79,7 @@ static FORMS: LazyLock<[Regex; 7]> = LazyLock::new(|| {
         r"([1-9]\d?(?:,\d{2})+,\d{3})(?:\.(\d+))?",
         r"(\d+)(?:[.,](\d+))?",
     ]
-    // The patterns are constant, and the tests compile each of them.
-    .map(|form| Regex::new(&format!(r"\A(?-u:{form})\z")).expect("a valid pattern"))
+    .map(|form| constant(&format!(r"\A(?-u:{form})\z")))
 });
 
 /// Returns the digits before and after the decimal separator, without separators of thousands.

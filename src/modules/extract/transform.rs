@@ -16,7 +16,7 @@ use crate::modules::definition::Transform;
 use crate::modules::definition::as_text;
 use crate::modules::html::fragment_text;
 use crate::modules::tables;
-use crate::modules::text::squeeze;
+use crate::modules::text::{constant, squeeze};
 
 /// The maximum number of parts that `lines` and `split` give.
 const MAX_PARTS: usize = 1_000;
@@ -106,9 +106,8 @@ struct Dates {
 
 static DATES: LazyLock<Dates> = LazyLock::new(|| tables::read(include_str!("../catalog/tables/dates.json")));
 
-/// An ordinal number, such as `18th`. The pattern is constant, and the tests compile it.
-static ORDINAL: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"\b([0-9]+)(?:st|nd|rd|th)\b").expect("a valid pattern"));
+/// An ordinal number, such as `18th`.
+static ORDINAL: LazyLock<Regex> = LazyLock::new(|| constant(r"\b([0-9]+)(?:st|nd|rd|th)\b"));
 
 /// Returns a time as RFC 3339 in UTC, or a date if no time is given.
 pub(super) fn date_time(text: &str) -> Option<String> {

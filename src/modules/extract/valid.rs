@@ -9,10 +9,8 @@ use super::number::{integer, number};
 use super::transform::date_time;
 use crate::modules::definition::{FieldType, ResultType, as_text, field_type};
 use crate::modules::query::{Query, SearchType};
+use crate::modules::text::is_host_name;
 
-/// The maximum number of bytes of a host name, and of one of its labels (RFC 1035).
-const MAX_NAME: usize = 253;
-const MAX_LABEL: usize = 63;
 /// The maximum number of characters in the name of a person or an account.
 const MAX_NAME_CHARS: usize = 200;
 
@@ -62,17 +60,8 @@ pub(super) fn email_address(text: &str) -> Option<String> {
 pub(super) fn host_name(text: &str) -> Option<String> {
     let name = text.strip_suffix('.').unwrap_or(text);
     let name = if name.is_ascii() { name.to_ascii_lowercase() } else { idna::domain_to_ascii(name).ok()? };
-    let is_label = |label: &str| {
-        (1..=MAX_LABEL).contains(&label.len())
-            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b))
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    };
     let last = name.rsplit('.').next().unwrap_or_default();
-    let fits = name.len() <= MAX_NAME
-        && name.contains('.')
-        && name.split('.').all(is_label)
-        && !last.bytes().all(|b| b.is_ascii_digit());
+    let fits = is_host_name(&name) && name.contains('.') && !last.bytes().all(|b| b.is_ascii_digit());
     fits.then_some(name)
 }
 

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use crate::modules::definition::text::entry_text;
-use crate::modules::text::truncate;
+use crate::modules::text::{constant, truncate};
 
 /// The supported selectors, for error messages.
 const ALLOWED: &str =
@@ -13,10 +13,7 @@ const ALLOWED: &str =
 /// The pieces of a selector: what joins two compounds, and what a compound consists of. `NAME` stands for a name.
 const PIECE: &str = r#"(?<list>\s*,\s*)|(?<space>\s+)|(?<tag>\*|NAME)|#(?<id>NAME)|\.(?<class>NAME)|\[\s*(?<name>NAME)\s*(?:(?<operator>[~^*]?=)\s*(?:"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<bare>NAME))\s*)?\]"#;
 
-static PIECES: LazyLock<Regex> = LazyLock::new(|| {
-    // The pattern is constant, and the tests compile it.
-    Regex::new(&PIECE.replace("NAME", r"[-\w[^\x00-\x7f]]+")).expect("a valid pattern")
-});
+static PIECES: LazyLock<Regex> = LazyLock::new(|| constant(&PIECE.replace("NAME", r"[-\w[^\x00-\x7f]]+")));
 
 /// A CSS selector of an entry: alternatives, each of which is a list of compounds from the outermost to the innermost.
 #[derive(Debug, Clone, Default)]
@@ -49,7 +46,7 @@ pub(crate) enum Operator {
     Substring,
 }
 
-entry_text!(Selector, Selector::parse);
+entry_text!(Selector, text, Selector::parse);
 
 impl Selector {
     /// Parses the text of a selector.
@@ -81,11 +78,6 @@ impl Selector {
         compounds.push(last);
         alternatives.push(compounds);
         Ok(Self { text: text.to_owned(), alternatives })
-    }
-
-    /// Returns the text as it was written.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.text
     }
 
     pub(crate) fn alternatives(&self) -> &[Vec<Compound>] {

@@ -129,7 +129,7 @@ fn made(
     (entry["platform"], entry["type"]) = (platform.trim().into(), "username".into());
     entry["nsfw"] = (entry["category"] == ADULT).into();
     // A name in another script shows that the site accepts such names.
-    let is_other = |query: Query| !query.has_only_ascii();
+    let is_other = |query: Query| !query.normal().is_ascii();
     if made.known.iter().any(|name| Query::parse(SearchType::Username, name).is_ok_and(is_other)) {
         entry["scripts"] = "any".into();
     }

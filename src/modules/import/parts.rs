@@ -248,7 +248,7 @@ pub(super) fn accepts(regex: &str, changes: &mut Vec<Reason>) -> Value {
     let accepts = python::accepts(regex).map_err(|reason| format!("`regexCheck` is ignored: {reason}"));
     match accepts {
         _ if regex.is_empty() => Value::Null,
-        Ok(accepts) => accepts.as_str().into(),
+        Ok(accepts) => (*accepts).into(),
         Err(reason) => {
             changes.push(reason);
             Value::Null

@@ -8,17 +8,13 @@ use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Look;
 
 use crate::modules::pattern::SearchRegex;
-use crate::modules::text::truncate;
+use crate::modules::text::{constant, truncate};
 
 /// What Python's regexes write in another way: classes, escapes, and repetitions without a minimum.
 static SYNTAX: LazyLock<Regex> =
-    LazyLock::new(|| compiled(r"(?s)\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|\{,[0-9]*\}"));
+    LazyLock::new(|| constant(r"(?s)\[\^?\]?(?:\\.|[^\]\\])*\]|\\.|\{,[0-9]*\}"));
 /// The escapes in a class.
-static ESCAPES: LazyLock<Regex> = LazyLock::new(|| compiled(r"(?s)\\."));
-
-fn compiled(regex: &str) -> Regex {
-    Regex::new(regex).expect("a regex of this file is valid")
-}
+static ESCAPES: LazyLock<Regex> = LazyLock::new(|| constant(r"(?s)\\."));
 
 /// Returns the `accepts` for a regex that the list's tool *searches* in a name.
 /// Unlike that regex, `accepts` must match the whole name.

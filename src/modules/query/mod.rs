@@ -118,11 +118,6 @@ impl Query {
         &self.normal
     }
 
-    /// Returns whether the normal form is ASCII. Modules that accept only ASCII are skipped otherwise.
-    pub fn has_only_ascii(&self) -> bool {
-        self.normal.is_ascii()
-    }
-
     /// Returns the part of an email address before the `@`.
     pub fn local(&self) -> Option<&str> {
         match self.search_type {

@@ -5,20 +5,17 @@ use std::sync::LazyLock;
 use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 
+use crate::modules::text::constant;
+
 /// The maximum length of a username in characters, in its composed form.
 pub const MAX_CHARS: usize = 64;
 
 pub(super) const ALLOWED: &str = "a username of 1 to 64 letters (of any script), digits, '.', '_', '-', '+' or '~', with or without a leading '@'";
 
-fn pattern(text: &str) -> Regex {
-    // The patterns are constant, and the tests compile each of them.
-    Regex::new(text).expect("a valid pattern")
-}
-
-static DISALLOWED: LazyLock<Regex> = LazyLock::new(|| pattern(r"[^\p{L}\p{M}\p{Nd}._+~-]"));
+static DISALLOWED: LazyLock<Regex> = LazyLock::new(|| constant(r"[^\p{L}\p{M}\p{Nd}._+~-]"));
 
 /// Matches a combining mark that does not follow a letter, and five marks in a row, which no real writing has.
-static STRAY_MARK: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?:^|[\p{Nd}._+~-])\p{M}|\p{M}{5}"));
+static STRAY_MARK: LazyLock<Regex> = LazyLock::new(|| constant(r"(?:^|[\p{Nd}._+~-])\p{M}|\p{M}{5}"));
 
 /// Returns the normal form of a username: without one leading `@`, and composed (NFC), since sites store
 /// names in that form. The case is kept, since only the site knows whether it matters.

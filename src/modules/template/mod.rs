@@ -18,6 +18,7 @@ use super::keys::OperatorKeys;
 use super::pattern::{SearchRegex, Searches};
 use super::public_suffix::{PublicSuffix, Section};
 use super::query::{Query, SearchType};
+use super::text::{constant, is_host_name};
 use crate::base::encoding::percent_encode;
 use filter::Filter;
 
@@ -104,7 +105,7 @@ pub struct Template {
     parts: Vec<Part>,
 }
 
-entry_text!(Template, |text| Template::parse(text, Kind::Plain));
+entry_text!(Template, text, |text| Template::parse(text, Kind::Plain));
 
 /// Reads the template of a URL.
 pub(crate) fn url<'de, D: Deserializer<'de>>(from: D) -> Result<Template, D::Error> {
@@ -154,11 +155,6 @@ impl Template {
             template.check_url()?;
         }
         Ok(template)
-    }
-
-    /// Returns the text as it was written.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.text
     }
 
     /// Returns the text if the template has no slots.
@@ -362,14 +358,7 @@ fn is_in_host(url: &str) -> bool {
 /// Returns one or more labels of a host name.
 fn labels(value: &str, may_hold_dots: bool) -> Result<String, FillError> {
     let value = value.to_ascii_lowercase();
-    let is_fit = value.len() <= 253
-        && (may_hold_dots || !value.contains('.'))
-        && value.split('.').all(|label| {
-            (1..=63).contains(&label.len())
-                && !label.starts_with('-')
-                && !label.ends_with('-')
-                && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
-        });
+    let is_fit = is_host_name(&value) && (may_hold_dots || !value.contains('.'));
     if is_fit { Ok(value) } else { Err(FillError::Unfit) }
 }
 
@@ -393,14 +382,9 @@ const BRACES: &str = r"(?<double>\{\{|\}\})|\{(?<slot>[^}]*)\}|(?<lone>[{}])";
 /// variable.
 const OF_REGEX: &str = r"\\[pPxuU]\{[^}]*\}|\\b\{(?:start|end)(?:-half)?\}|\\.|\{[0-9][0-9,]*\}";
 
-fn pattern(text: &str) -> Regex {
-    // The patterns are constant, and the tests compile each of them.
-    Regex::new(text).expect("a valid pattern")
-}
-
 fn read(text: &str, kind: Kind) -> Result<Vec<Part>, String> {
-    static PLAIN: LazyLock<Regex> = LazyLock::new(|| pattern(BRACES));
-    static IN_REGEX: LazyLock<Regex> = LazyLock::new(|| pattern(&format!("(?s){OF_REGEX}|{BRACES}")));
+    static PLAIN: LazyLock<Regex> = LazyLock::new(|| constant(BRACES));
+    static IN_REGEX: LazyLock<Regex> = LazyLock::new(|| constant(&format!("(?s){OF_REGEX}|{BRACES}")));
     let tokens = if kind == Kind::Regex { &IN_REGEX } else { &PLAIN };
     let (mut parts, mut literal, mut end) = (Vec::new(), String::new(), 0);
     for found in tokens.captures_iter(text) {
@@ -474,7 +458,7 @@ pub struct Pattern {
     fixed: Option<SearchRegex>,
 }
 
-entry_text!(Pattern, Pattern::parse);
+entry_text!(Pattern, template, Pattern::parse);
 
 impl Pattern {
     /// Parses a template of a regex. The regex itself is compiled when it is first used.
@@ -482,11 +466,6 @@ impl Pattern {
         let template = Template::parse(text, Kind::Regex)?;
         let fixed = template.literal().map(SearchRegex::lazy);
         Ok(Self { template, fixed })
-    }
-
-    /// Returns the text as it was written.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.template
     }
 
     /// Returns the regex with examples as the values of its variables.
