@@ -1,10 +1,11 @@
 //! [`LiveRun`]: a run in memory, which its driver publishes and its readers read.
 //!
 //! A run has one lock. The driver publishes each write after it was stored, under the lock, and wakes the readers. They
-//! copy shared frames and release the lock. All results are kept, each as a record and as a frame. A reader gets those
-//! that it has not read in their present form, and one progress frame with the modules that have ended since, as a reader
-//! of the store does.
+//! copy shared frames and release the lock. All results are kept, each as a record and as a frame. The ring keeps the
+//! frames of the last writes. A reader that has fallen behind the ring, and a new one, gets the results and one progress
+//! frame that combines the writes that it has not read.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,9 @@ use crate::base::storage::StorageError;
 use crate::model::drive::{Delta, Ending, Lease, Position, Resumable};
 use crate::model::follow::{FollowedLead, Lookup};
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, Thumbnails, count};
+
+/// The number of writes that a ring keeps.
+const RING_WRITES: usize = 256;
 
 /// The reasons why a process stops driving a run that has not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,8 +61,8 @@ struct State {
     lookups: Vec<Lookup>,
     /// The runs that leads of this run have started, as far as they are known before the run ends.
     children: Vec<(FollowedLead, RunSummary)>,
-    /// The last progress frame, and the number of the reports that its readers knew. Most readers wait for the same one.
-    progress: Option<(usize, Frame)>,
+    /// The last writes, in the order of their revisions.
+    ring: VecDeque<Written>,
     done: Option<Frame>,
     is_stored: bool,
     stopped: Option<Stopped>,
@@ -73,6 +77,15 @@ struct PublishedResult {
     frame: Frame,
     /// The revision of the write that added or changed it last.
     revision: u64,
+}
+
+/// A frame with the id of its result. That of progress is above all others.
+type Told = (u32, Frame);
+
+/// One write. Its frames, in the order in which readers get them, are serialized once for all of them.
+struct Written {
+    revision: u64,
+    frames: Vec<Told>,
 }
 
 /// What a reader gets next.
@@ -94,6 +107,10 @@ impl PublishedResult {
         let new = |record| Self { frame: frame("result", &record), record: Arc::new(record), revision };
         records.into_iter().map(new).collect()
     }
+
+    fn told(&self) -> Told {
+        (self.record.id, Arc::clone(&self.frame))
+    }
 }
 
 impl State {
@@ -102,16 +119,30 @@ impl State {
     }
 
     /// Returns a progress frame with the modules that have ended since a revision, if there are any.
-    fn progress_since(&mut self, next: u64) -> Option<Frame> {
+    fn progress_since(&self, next: u64) -> Option<Told> {
         let seen = self.reports.partition_point(|(revision, _)| *revision < next);
-        if seen == self.reports.len() {
-            return None;
+        let ended = self.reports[seen..].iter().map(|(_, report)| &**report);
+        let data = || ProgressData::of(&self.summary, ended);
+        (seen < self.reports.len()).then(|| (u32::MAX, frame("progress", &data())))
+    }
+
+    fn take(&mut self, delta: Delta, added: Vec<PublishedResult>, changed: Vec<PublishedResult>) {
+        let revision = delta.revision;
+        self.results.extend_from_slice(&added);
+        for result in &changed {
+            if let Some(at) = self.place(result.record.id) {
+                self.results[at] = result.clone();
+            }
         }
-        if self.progress.as_ref().is_none_or(|(of, _)| *of != seen) {
-            let ended = self.reports[seen..].iter().map(|(_, report)| &**report);
-            self.progress = Some((seen, frame("progress", &ProgressData::of(&self.summary, ended))));
+        self.reports.extend(delta.reports.into_iter().map(|report| (revision, Arc::new(report))));
+        (self.summary.progress, self.summary.coverage) = (delta.progress, delta.coverage);
+        self.summary.total_results = count(self.results.len());
+        if self.ring.len() == RING_WRITES {
+            self.ring.pop_front();
         }
-        self.progress.as_ref().map(|(_, frame)| Arc::clone(frame))
+        let progress = self.progress_since(revision);
+        let [added, changed] = [added, changed].map(|all| all.into_iter().map(|result| result.told()));
+        self.ring.push_back(Written { revision, frames: added.chain(progress).chain(changed).collect() });
     }
 
     fn end(&mut self, ending: Ending, is_stored: bool) {
@@ -148,7 +179,7 @@ impl LiveRun {
             reports: from.done.into_iter().map(|report| (base, Arc::new(report))).collect(),
             lookups: from.lookups,
             children: Vec::new(),
-            progress: None,
+            ring: VecDeque::new(),
             done: None,
             is_stored: false,
             stopped: None,
@@ -280,19 +311,11 @@ impl LiveRun {
         let [added, changed] = [&mut delta.added, &mut delta.changed]
             .map(|records| PublishedResult::all(std::mem::take(records), delta.revision));
         self.change(|state| {
-            state.results.extend(added);
-            for result in changed {
-                if let Some(at) = state.place(result.record.id) {
-                    state.results[at] = result;
-                }
+            state.summary.revision = delta.revision;
+            state.lookups = std::mem::take(&mut delta.lookups);
+            if !is_empty {
+                state.take(delta, added, changed);
             }
-            let reports = delta.reports.into_iter().map(|report| (delta.revision, Arc::new(report)));
-            state.reports.extend(reports);
-            (state.lookups, state.progress) = (delta.lookups, None);
-            let summary = &mut state.summary;
-            summary.total_results = count(state.results.len());
-            (summary.revision, summary.progress, summary.coverage) =
-                (delta.revision, delta.progress, delta.coverage);
             let has_ended = ending.map(|(ending, is_stored)| state.end(ending, is_stored)).is_some();
             has_ended || !is_empty
         });
@@ -374,13 +397,18 @@ impl LiveRun {
     /// Returns what a reader at that position has not read, without results up to `left_out`. Returns `None` if there is
     /// nothing.
     pub(super) fn after(&self, at: Position, left_out: u32) -> Option<Step> {
-        let mut state = self.state.lock();
-        let is_unread =
-            |it: &&PublishedResult| it.record.id > left_out && at.is_before(it.record.id, it.revision);
-        let unread = state.results.iter().filter(is_unread);
-        let mut frames: Vec<Frame> = unread.map(|result| Arc::clone(&result.frame)).collect();
-        frames.extend(state.progress_since(at.next));
-        frames.extend(state.done.clone());
+        let state = self.state.lock();
+        let is_in_ring = state.ring.front().is_some_and(|first| first.revision <= at.next);
+        let told: Vec<Told> = if at.page.is_none() && is_in_ring {
+            let unread = state.ring.partition_point(|write| write.revision < at.next);
+            state.ring.range(unread..).flat_map(|write| &write.frames).cloned().collect()
+        } else {
+            // This is a new reader, or one that has fallen behind the ring.
+            let unread = state.results.iter().filter(|it| at.is_before(it.record.id, it.revision));
+            unread.map(PublishedResult::told).chain(state.progress_since(at.next)).collect()
+        };
+        let wanted = told.into_iter().filter(|(id, _)| *id > left_out).map(|(_, frame)| frame);
+        let frames = wanted.chain(state.done.clone()).collect();
         let (end, is_last) = (at.behind(state.summary.revision), state.done.is_some());
         (is_last || end != at).then_some(Step { frames, end, is_last })
     }
