@@ -46,6 +46,8 @@ pub struct Delta {
     pub coverage: Coverage,
     /// All accounts that are or were looked up, in the order in which they were planned.
     pub lookups: Vec<Lookup>,
+    /// What the results point to as JSON, once it is known.
+    pub links: Option<String>,
 }
 
 impl Delta {

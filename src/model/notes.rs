@@ -61,13 +61,6 @@ pub struct Annotation {
     pub not_this_person: bool,
 }
 
-impl Annotation {
-    /// Returns whether nothing is noted.
-    pub fn is_empty(&self) -> bool {
-        self.note.is_none() && !self.not_this_person
-    }
-}
-
 /// A change of the annotation of a result. What is `None` stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnnotationUpdate {

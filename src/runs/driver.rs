@@ -375,7 +375,11 @@ impl<'a> Driver<'a> {
             let is_stopped = self.run.stopped_at().is_some();
             Some(if is_stopped { ending::STOPPED } else { ("no_conclusion", message) })
         } else {
-            lookups::start_children(self.runs, self.run);
+            self.unsaved.links = lookups::links(self.runs, self.run);
+            if self.run.opening.is_following_root() && self.run.stopped_at().is_none() {
+                self.save();
+                lookups::start_children(self.runs, self.run);
+            }
             None
         };
         ending::store(self.runs, self.run, self.unsaved, failure);

@@ -84,7 +84,7 @@ impl Bench {
 
     /// Returns the queries of a family in the order in which its runs were started.
     fn queries(&self, root: RunId) -> Vec<String> {
-        self.family(root).runs().map(|run| run.query.clone()).collect()
+        self.family(root).findings().iter().map(|it| it.query.raw().to_owned()).collect()
     }
 
     pub(super) fn used(&self) -> u64 {
@@ -143,8 +143,7 @@ fn leads_are_followed_level_by_level_and_circles_end() {
     ] {
         let root = bench.follow("first", FollowOrder { depth, ..ORDER });
         assert_eq!(bench.queries(root), queries, "{depth}");
-        let depths: Vec<u8> =
-            bench.family(root).runs().map(|run| run.family.map_or(0, |place| place.depth)).collect();
+        let depths: Vec<u8> = bench.family(root).findings().iter().map(|it| it.depth).collect();
         assert_eq!(depths, (0..=depth).collect::<Vec<u8>>());
     }
     // The last one leads back to the first search, which is no lead.
@@ -244,7 +243,7 @@ fn a_deleted_root_starts_no_further_run_and_a_deleted_run_is_not_started_again()
     bench.has_profile("a", "alice", json!({"website": "https://b.example.com/friend"}));
     bench.has_profile("b", "friend", json!({"website": "https://c.example.com/further"}));
     let root = bench.follow("alice", ORDER);
-    let child = bench.family(root).runs().nth(1).unwrap().id;
+    let child = bench.family(root).findings()[1].run_id;
     assert!(bench.runs.delete(child, bench.account, false, &Origin::CLI).unwrap());
     let lead =
         bench.leads(root).into_iter().find(|lead| lead.value == "friend" && lead.platform.is_none()).unwrap();

@@ -61,32 +61,21 @@ pub(super) fn plan(runs: &Runs, run: &LiveRun, lookups: &mut Vec<Lookup>, as_of:
     }
 }
 
-/// Stores what the results of a run point to, and starts the first runs of its family, so that readers of the root learn
-/// of them before it ends.
+/// Returns what the results of a run point to as JSON, if leads are followed. Without it, they are read again by whoever
+/// continues the family.
+pub(super) fn links(runs: &Runs, run: &LiveRun) -> Option<String> {
+    run.opening.follow.as_ref()?;
+    let (record, catalog) = (run.record(runs.clock.now()), runs.catalog());
+    let links = RunLinks::of(&Subjects::of(&record.findings()?, catalog.profiles()));
+    // The types have string keys and finite numbers only.
+    serde_json::to_string(&links).ok()
+}
+
+/// Starts the first runs of the family of a run, so that its readers learn of them before it ends.
 pub(super) fn start_children(runs: &Arc<Runs>, run: &LiveRun) {
-    let summary = run.summary();
-    if summary.follow.is_none() {
-        return;
-    }
-    keep_links(runs, run);
-    if summary.family.is_some() || summary.stopped_at.is_some() {
-        return;
-    }
-    advance(runs, run.id(), summary.account, Some(run.id()));
+    advance(runs, run.id(), run.opening.account, Some(run.id()));
     match runs.store.children(run.id(), run.id()) {
         Ok(children) => run.set_children(children),
         Err(error) => log!(error.log_level(), "run {}: cannot read its children: {error}", run.id()),
-    }
-}
-
-/// Stores what the results point to. Without it, they are read again by whoever continues the family.
-fn keep_links(runs: &Runs, run: &LiveRun) {
-    let (record, catalog) = (run.record(runs.clock.now()), runs.catalog());
-    let Some(findings) = record.findings() else { return };
-    let links = RunLinks::of(&Subjects::of(&findings, catalog.profiles()));
-    // The types have string keys and finite numbers only.
-    let Ok(links) = serde_json::to_string(&links) else { return };
-    if let Err(error) = runs.store.keep_links(run.id(), run.lease, &links) {
-        log!(error.log_level(), "run {}: cannot store its links: {error}", run.id());
     }
 }

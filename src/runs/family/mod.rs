@@ -60,11 +60,6 @@ impl Family {
         FamilyTree::of(&self.stored, self.id())
     }
 
-    /// Returns all runs of the family, in the order in which they were started.
-    pub fn runs(&self) -> impl Iterator<Item = &RunSummary> {
-        self.members.iter().map(|member| &member.summary)
-    }
-
     /// Returns the first run of the family, which may have been deleted.
     fn root(&self) -> RunId {
         self.asked().family.map_or(self.id(), |place| place.root)

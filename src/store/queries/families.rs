@@ -14,7 +14,6 @@ const CHILDREN: &str = "SELECT {row} FROM runs JOIN followed_leads ON run = id W
      AND parent = ?2 ORDER BY id";
 const LINKS: &str = "SELECT id, links FROM runs WHERE id = ?1 OR root_run = ?1 \
      ORDER BY root_run IS NOT NULL, created_at, id";
-const KEEP_LINKS: &str = "UPDATE runs SET links = ?4 WHERE {driven}";
 const END_FOLLOWING: &str =
     "UPDATE runs SET following = 'completed', followed = ?2 WHERE id = ?1 AND following = 'running'";
 const IDLE: &str = "SELECT id, account FROM runs r WHERE following = 'running' AND status <> 'running' \
@@ -40,12 +39,6 @@ impl Store {
     pub fn lookups(&self, run: RunId) -> Result<Vec<Lookup>> {
         let sql = "SELECT lookups FROM runs WHERE id = ?1";
         Ok(self.first("lookups", sql, values![run])?.unwrap_or_default())
-    }
-
-    /// Stores what the results of a run point to, as a JSON text. Does nothing if the lease is lost.
-    pub fn keep_links(&self, run: RunId, lease: Lease, links: &str) -> Result<()> {
-        let values = values![run, lease.owner.0, lease.epoch, links];
-        self.change(background("keep_links").light(), KEEP_LINKS, values).map(drop)
     }
 
     /// Returns the runs of a family in their order, each with what its results point to if that was stored.

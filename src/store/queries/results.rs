@@ -37,8 +37,8 @@ const REPORT: &str = "INSERT INTO module_reports (run, first, revision, reports)
      ON CONFLICT (run, first) DO UPDATE SET revision = excluded.revision, reports = excluded.reports";
 const SAVE: &str = "UPDATE runs SET progress = ?4, coverage = ?5, lookups = ?6, revision = \
      greatest(revision, ?7), total_results = CASE WHEN ?8 THEN (SELECT count(*) FROM results WHERE run = ?1) \
-     ELSE total_results END, lease_until = now() + ms(?9), unconfirmed = false WHERE {driven} \
-     RETURNING stopped_at";
+     ELSE total_results END, lease_until = now() + ms(?9), links = coalesce(?10, links), unconfirmed = false \
+     WHERE {driven} RETURNING stopped_at";
 
 /// Adds or replaces the thumbnail of a result.
 const ADD_THUMBNAIL: &str = "INSERT INTO thumbnails (run, result, png) VALUES (?1, ?2, ?3) \
@@ -66,9 +66,9 @@ pub(super) fn save(tx: &mut Tx, run: RunId, lease: Lease, delta: &Delta, holds: 
         let first = u64::from(delta.progress.modules_completed).saturating_sub(delta.reports.len() as u64);
         tx.execute(REPORT, values![run, first, revision, encode_reports(&delta.reports)?])?;
     }
-    let Delta { progress, coverage, lookups, .. } = delta;
+    let Delta { progress, coverage, lookups, links, .. } = delta;
     let mut values = values![run, lease.owner.0, lease.epoch, encode(progress)?, encode(coverage)?];
-    values.extend(values![encode(lookups)?, revision, has_new, holds]);
+    values.extend(values![encode(lookups)?, revision, has_new, holds, links.as_deref()]);
     Ok(match tx.first::<Option<Timestamp>>(SAVE, values)? {
         None => Write::LeaseLost,
         Some(None) => Write::Done,
