@@ -1,4 +1,4 @@
-//! The threads that the system lets this process start.
+//! Starts threads, and finds out how many the system lets this process start.
 
 use std::io;
 use std::sync::mpsc;
@@ -6,6 +6,14 @@ use std::thread;
 
 /// The stack of a thread that only waits.
 const SMALL_STACK_BYTES: usize = 64 * 1024;
+
+/// Starts a thread with that name and stack.
+///
+/// # Errors
+/// Returns an error if the system starts no thread.
+pub fn start(name: &str, stack_bytes: usize, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name(name.to_owned()).stack_size(stack_bytes).spawn(work).map(drop)
+}
 
 /// Returns how many more threads with such a stack can be started, up to `most`.
 ///

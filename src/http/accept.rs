@@ -13,6 +13,7 @@ use super::config::{BODY_THREADS, RETRY_AFTER_QUEUE};
 use super::exchange::Exchange;
 use super::handler::Refusal;
 use super::server::Shared;
+use crate::base::threads::start;
 
 /// The stack size of the server's own threads.
 const OWN_STACK_BYTES: usize = 128 * 1024;
@@ -37,7 +38,7 @@ impl Shared {
     /// Starts to accept connections.
     pub(super) fn start_accepting(self: &Arc<Self>) -> io::Result<()> {
         let (first, shared) = (self.receive()?, Arc::clone(self));
-        spawn("http-accept", move || shared.keep_accepting(first))
+        start("http-accept", OWN_STACK_BYTES, move || shared.keep_accepting(first))
     }
 
     /// Keeps connections from being forgotten, and starts another tiny_http server when one accepts no more.
@@ -104,7 +105,7 @@ impl Shared {
             .map_err(io::Error::other)?;
         let has_ended = Arc::<AtomicBool>::default();
         let (shared, of) = (Arc::clone(self), Arc::clone(&has_ended));
-        spawn("http-receive", move || shared.receive_all(&server, &of))?;
+        start("http-receive", OWN_STACK_BYTES, move || shared.receive_all(&server, &of))?;
         Ok(has_ended)
     }
 
@@ -142,7 +143,7 @@ impl Shared {
         // Only the peer of a Unix socket has no address, and the server cannot listen on such a socket.
         let Some(peer) = raw.remote_addr().copied() else { return };
         let is_severed = self.severed.contains(peer);
-        let (exchange, refusal) = Exchange::new(self, raw, peer);
+        let (mut exchange, refusal) = Exchange::new(self, raw, peer);
         if is_severed {
             return self.set_aside(exchange, None);
         }
@@ -157,14 +158,12 @@ impl Shared {
             return self.set_aside(exchange, refusal);
         }
         if exchange.waits_for_body() {
+            let Some(thread) = threads.start(BODY_THREADS) else { return refuse_overload(exchange) };
             let workers = threads.workers.clone();
-            let read = move |mut exchange: Exchange| match exchange.read_body() {
+            thread.run(move || match exchange.read_body() {
                 Ok(()) => workers.execute(move || exchange.serve()),
                 Err(refusal) => exchange.refuse(refusal),
-            };
-            if let Err(exchange) = threads.run(BODY_THREADS, exchange, read) {
-                refuse_overload(exchange);
-            }
+            });
         } else if threads.workers.queued_count() >= threads.max_queued {
             refuse_overload(exchange);
         } else {
@@ -176,23 +175,18 @@ impl Shared {
     /// requests of its connection.
     fn set_aside(&self, exchange: Exchange, refusal: Option<Refusal>) {
         let threads = &self.server.threads;
-        let is_refused = refusal.is_some();
-        let work = move |exchange: Exchange| refusal.map_or((), |refusal| exchange.refuse(refusal));
-        if exchange.waits_for_body() {
-            if let Err(exchange) = threads.run(BODY_THREADS, exchange, work.clone()) {
-                threads.refusals.execute(move || work(exchange));
-            }
-        } else if is_refused && threads.refusals.queued_count() < MAX_REFUSALS {
-            threads.refusals.execute(move || work(exchange));
-        } else if is_refused {
+        let (waits, is_refused) = (exchange.waits_for_body(), refusal.is_some());
+        if is_refused && !waits && threads.refusals.queued_count() >= MAX_REFUSALS {
             // Many requests at once on one connection would use up memory while its first one is served.
-            exchange.sever();
+            return exchange.sever();
+        }
+        let work = move || refusal.map_or((), |refusal| exchange.refuse(refusal));
+        match waits.then(|| threads.start(BODY_THREADS)).flatten() {
+            Some(thread) => thread.run(work),
+            None if waits || is_refused => threads.refusals.execute(work),
+            None => work(),
         }
     }
-}
-
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new().name(name.to_owned()).stack_size(OWN_STACK_BYTES).spawn(work).map(drop)
 }
 
 /// Returns whether a number of descriptors can be opened.

@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::config::{BODY_THREADS, RETRY_AFTER_STREAMS, SEND_BUFFER_BYTES};
@@ -38,6 +39,8 @@ pub(super) struct Exchange {
     _in_flight: ActiveGuard,
     /// The request of tiny_http, or `None` after it is answered.
     raw: Option<tiny_http::Request>,
+    /// The writer of a stream that is about to begin.
+    writer: Option<Writer>,
     /// The head. The handler gets the request in it, with the body.
     head: Head,
     peer: SocketAddr,
@@ -57,7 +60,8 @@ impl Exchange {
         }
         let refusal = head.refusal.take();
         let (shared, _in_flight) = (Arc::clone(shared), shared.in_flight.enter());
-        (Self { shared, _in_flight, raw: Some(raw), head, peer, received: Instant::now() }, refusal)
+        let raw = Some(raw);
+        (Self { shared, _in_flight, raw, writer: None, head, peer, received: Instant::now() }, refusal)
     }
 
     /// Returns whether reading or dropping the body may take time.
@@ -70,8 +74,9 @@ impl Exchange {
         if let Err(refusal) = self.read_body() {
             return self.refuse(refusal);
         }
-        let (shared, request) = (Arc::clone(&self.shared), std::mem::take(&mut self.head.request));
-        self.reply(move || shared.handler.handle(request), Lane::Worker);
+        let request = std::mem::take(&mut self.head.request);
+        let reply = catch_unwind(AssertUnwindSafe(|| self.shared.handler.handle(request)));
+        self.reply(reply, Lane::Worker);
     }
 
     /// Reads the whole body, unless that is done. After an error the end of the request may not be reached.
@@ -93,20 +98,26 @@ impl Exchange {
         Ok(())
     }
 
-    /// Does the work, and sends the reply. Work that waits, and streams, do not stay on a request worker.
-    fn reply(self, work: impl FnOnce() -> Reply, lane: Lane) {
-        match (catch_unwind(AssertUnwindSafe(work)), lane) {
+    /// Sends the reply of the handler, or of its later work. Work that waits, and streams, do not stay on a request worker.
+    fn reply(mut self, reply: thread::Result<Reply>, lane: Lane) {
+        match (reply, lane) {
             (Err(panic), _) => self.refuse(Refusal::Internal(message_of(panic.as_ref()))),
             (Ok(Reply::Now(response)), _) => self.answer(&response),
-            (Ok(Reply::Later(work)), Lane::Own) => self.reply(work, Lane::Own),
+            (Ok(Reply::Later(work)), Lane::Own) => {
+                self.reply(catch_unwind(AssertUnwindSafe(work)), Lane::Own);
+            }
             (Ok(Reply::Stream(head, body)), Lane::Own) => self.stream(&head, body),
             (Ok(reply), Lane::Worker) => {
-                let threads = Arc::clone(&self.shared.server.threads);
-                let go_on = move |exchange: Self| exchange.reply(|| reply, Lane::Own);
-                if let Err(exchange) = threads.run(0, self, go_on) {
-                    exchange.shared.server.threads.refused.one();
-                    exchange.refuse(Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS });
+                let Some(thread) = self.shared.server.threads.start(0) else {
+                    self.shared.server.threads.refused.one();
+                    return self.refuse(Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS });
+                };
+                if matches!(reply, Reply::Stream(..)) {
+                    // Not on the thread of the stream: tiny_http drops the request with a buffer of 8 KiB on the stack,
+                    // which would take memory as long as the stream lasts.
+                    self.writer = self.take_writer();
                 }
+                thread.run(move || self.reply(Ok(reply), Lane::Own));
             }
         }
     }
@@ -154,25 +165,30 @@ impl Exchange {
     }
 
     fn answer(mut self, response: &Response) {
-        let Some(writer) = self.take_writer() else { return };
+        let Some(mut writer) = self.take_writer() else { return };
         self.head.options.close |= self.shared.is_draining() || self.is_late();
         let (first, rest) = render::response(response, self.head.options);
         // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless
         // its reader has left earlier answers unread.
         let is_large = rest.len() > SEND_BUFFER_BYTES;
-        let threads = Arc::clone(&self.shared.server.threads);
-        let answer = (self, writer, first, rest);
-        if !is_large {
-            write(answer);
-        } else if let Err(answer) = threads.run(BODY_THREADS, answer, write) {
-            write(answer);
+        let thread = is_large.then(|| self.shared.server.threads.start(BODY_THREADS)).flatten();
+        let write = move || {
+            // After a failed write the connection is over.
+            let _ =
+                writer.write_all(&first).and_then(|()| writer.write_all(&rest)).and_then(|()| writer.flush());
+            drop(writer);
+            drop(self);
+        };
+        match thread {
+            Some(thread) => thread.run(write),
+            None => write(),
         }
     }
 
     /// Drops the rest of the body, which may take any time, and returns the writer of the answer. There is none if the
     /// body is too large to be dropped.
     fn take_writer(&mut self) -> Option<Writer> {
-        let raw = self.raw.take()?;
+        let Some(raw) = self.raw.take() else { return self.writer.take() };
         if !self.head.is_body_unread {
             return into_writer(raw);
         }
@@ -203,11 +219,6 @@ impl Drop for Exchange {
 fn message_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref().map(String::as_str));
     format!("the handler panicked: {}", text.unwrap_or("for an unknown reason"))
-}
-
-/// Writes an answer completely. After a failed write the connection is over.
-fn write((_exchange, mut writer, first, rest): (Exchange, Writer, Vec<u8>, Arc<[u8]>)) {
-    let _ = writer.write_all(&first).and_then(|()| writer.write_all(&rest)).and_then(|()| writer.flush());
 }
 
 /// The time for which a connection is severed until it is known when its next bytes are read.

@@ -1,12 +1,12 @@
 //! The threads of a server.
 
 use std::sync::mpsc;
-use std::thread;
 
 use threadpool::ThreadPool;
 
 use super::config::{STREAM_STACK_BYTES, ServerConfig, WORKER_STACK_BYTES};
 use crate::base::count::{ActiveCount, Counter};
+use crate::base::threads::start;
 
 /// The number of threads that refuse requests.
 const REFUSAL_THREADS: usize = 8;
@@ -78,30 +78,34 @@ impl Threads {
         }
     }
 
-    /// Runs `work` on `input` on a new thread. Returns `input` if the maximum and `extra` more are running, or the
+    /// Starts a thread for work that may take long. Returns `None` if the maximum and `extra` more are running, or the
     /// system starts no thread.
-    pub(super) fn run<T: Send + 'static>(
-        &self,
-        extra: usize,
-        input: T,
-        work: impl FnOnce(T) + Send + 'static,
-    ) -> Result<(), T> {
+    pub(super) fn start(&self, extra: usize) -> Option<LongThread> {
         let slot = self.long.enter();
         if self.long.get() > (self.max_long + extra) as u64 {
-            return Err(input);
+            return None;
         }
-        // A failed spawn drops its closure, so the input is given to a thread that runs.
-        let (give, given) = mpsc::channel();
+        let (give, given) = mpsc::channel::<Work>();
         let body = move || {
             let _slot = slot;
-            given.recv().map(work).unwrap_or_default();
+            given.recv().map(|work| work()).unwrap_or_default();
         };
-        let thread = thread::Builder::new().name("http-stream".to_owned()).stack_size(STREAM_STACK_BYTES);
-        if let Err(error) = thread.spawn(body) {
-            log::error!("cannot start a thread for a request: {error}");
-            return Err(input);
-        }
-        give.send(input).map_err(|unsent| unsent.0)
+        start("http-stream", STREAM_STACK_BYTES, body)
+            .inspect_err(|error| log::error!("cannot start a thread for a request: {error}"))
+            .ok()
+            .map(|()| LongThread(give))
+    }
+}
+
+type Work = Box<dyn FnOnce() + Send>;
+
+/// A thread that waits for its work. Dropping it ends it.
+pub(super) struct LongThread(mpsc::Sender<Work>);
+
+impl LongThread {
+    pub(super) fn run(self, work: impl FnOnce() + Send + 'static) {
+        // It waits until this value is dropped.
+        let _ = self.0.send(Box::new(work));
     }
 }
 
@@ -110,16 +114,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_group_returns_the_input() {
+    fn no_thread_starts_beyond_the_maximum() {
         let threads = Threads::new(&ServerConfig { request_workers: 1, ..ServerConfig::default() }, 1);
         let (release, wait) = mpsc::channel::<()>();
-        assert_eq!(threads.run(0, "a", move |_| wait.recv().unwrap()), Ok(()));
-        assert_eq!(threads.run(0, "b", |_| unreachable!()), Err("b"));
-        assert_eq!(threads.run(1, "c", |_| ()), Ok(()));
+        threads.start(0).unwrap().run(move || wait.recv().unwrap());
+        assert!(threads.start(0).is_none());
+        threads.start(1).unwrap().run(|| ());
         release.send(()).unwrap();
         while threads.long.get() > 0 {
-            thread::yield_now();
+            std::thread::yield_now();
         }
-        assert_eq!(threads.run(0, "d", |_| ()), Ok(()));
+        drop(threads.start(0).unwrap());
+        while threads.long.get() > 0 {
+            std::thread::yield_now();
+        }
     }
 }

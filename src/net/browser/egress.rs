@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use url::Host;
 
 use super::process::Browser;
+use crate::base::threads::start;
 use crate::modules::probe::ProbeError;
 use crate::net::dial::Timed;
 use crate::net::wire::Wire;
@@ -146,7 +147,7 @@ impl EgressProxy {
         let announced = format!("{host}:{}", listener.local_addr()?.port());
         let proxy = Arc::new(Self { announced, wire: wire.clone(), page: Mutex::default() });
         let listening = Arc::clone(&proxy);
-        start("egress-proxy", move || listening.accept_all(&listener))?;
+        start("egress-proxy", STACK_BYTES, move || listening.accept_all(&listener))?;
         Ok(proxy)
     }
 
@@ -181,7 +182,7 @@ impl EgressProxy {
             // A failed connection of a page is not an error of the service.
             let _ = proxy.serve(&Arc::new(client), &page);
         };
-        if let Err(error) = start("egress", serve) {
+        if let Err(error) = start("egress", STACK_BYTES, serve) {
             warn!("cannot start a thread for a connection of a browser: {error}");
         }
     }
@@ -238,10 +239,6 @@ impl EgressProxy {
 fn is_of_this_machine(ip: IpAddr) -> bool {
     let ip = ip.to_canonical();
     ip.is_loopback() || ip.is_unspecified()
-}
-
-fn start(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(work).map(drop)
 }
 
 #[cfg(test)]
