@@ -210,7 +210,9 @@ fn conclude_control(key: &Key, check: ActiveCheck<'_>, report: &mut Report) -> C
 
 /// Returns the terms of a control check that begins at `now`.
 fn control_terms<'t>(module: &Module, terms: Terms<'t>, now: Instant) -> Terms<'t> {
-    terms.of_control(now, if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME })
+    let least = if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME };
+    let deadline = terms.deadline.max(terms.ceiling.min(now + least));
+    Terms { answer_by: deadline, deadline, ..terms }
 }
 
 /// Completes the report of a check after its control check, with the findings of a hit.

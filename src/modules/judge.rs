@@ -122,10 +122,11 @@ fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> V
             Verdict { strength, ..Verdict::new(Outcome::Hit, None, label) }
         }
         (None, Some(miss)) => {
-            let label = format!("miss[{miss}]: {}", entry.miss[miss].label());
             let reason = entry.weak_miss.then_some(Reason::Weak);
-            let is_bare_miss = !entry.miss[miss..].iter().any(|rule| !rule.is_bare() && misses(rule));
-            Verdict { is_bare_miss, ..Verdict::new(Outcome::Miss, reason, Some(label)) }
+            let (rule, others) = (&entry.miss[miss], &entry.miss[miss + 1..]);
+            let is_bare_miss = rule.is_bare() && !others.iter().any(|rule| !rule.is_bare() && misses(rule));
+            let label = Some(format!("miss[{miss}]: {}", rule.label()));
+            Verdict { is_bare_miss, ..Verdict::new(Outcome::Miss, reason, label) }
         }
         (Some((hit, ..)), Some(miss)) => {
             Verdict::new(Outcome::Error, Some(Reason::Conflict), Some(format!("hit[{hit}] and miss[{miss}]")))

@@ -98,14 +98,6 @@ pub struct Terms<'t> {
     pub trial: Option<ModuleTrial>,
 }
 
-impl Terms<'_> {
-    /// Returns the terms of a control check that begins at `now` and may take at least `least`.
-    pub(super) fn of_control(&self, now: Instant, least: Duration) -> Self {
-        let deadline = self.deadline.max(self.ceiling.min(now + least));
-        Self { answer_by: deadline, deadline, ..*self }
-    }
-}
-
 impl From<Instant> for Terms<'_> {
     /// Creates terms with this deadline for the check and its control check, with access to every host.
     fn from(deadline: Instant) -> Self {

@@ -36,14 +36,26 @@ pub(crate) fn truncate(text: &str, chars: usize) -> Cow<'_, str> {
 /// Removes white space at both ends and makes each run of it inside one space.
 pub(crate) fn squeeze(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text.trim());
-    // This takes half the time of `split_whitespace`, and is done for each page.
-    while let Some(end) = rest.find(char::is_whitespace) {
-        out.push_str(&rest[..end]);
+    // This is done for each page. Most white space is single spaces, and what is between other white space is copied at
+    // once, which takes a third of the time that it takes word by word.
+    while let Some(end) = find_irregular_space(rest) {
+        out.push_str(rest[..end].trim_end());
         out.push(' ');
         rest = rest[end..].trim_start();
     }
     out.push_str(rest);
     out
+}
+
+/// Returns the place of the first white space that is not a single space.
+fn find_irregular_space(text: &str) -> Option<usize> {
+    let mut follows_space = false;
+    let found = text.char_indices().find(|(_, c)| {
+        let is_irregular = c.is_whitespace() && (*c != ' ' || follows_space);
+        follows_space = *c == ' ';
+        is_irregular
+    });
+    found.map(|(at, _)| at)
 }
 
 /// Returns the part of a text that may be shown and stored. Control characters except line ends and
@@ -149,6 +161,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn white_space_is_squeezed_as_by_words(text in "[a ü \n\t\u{a0}\u{2003}]{0,20}") {
+            prop_assert_eq!(squeeze(&text), text.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+
         #[test]
         fn cleaning_is_idempotent(text in any::<String>()) {
             let once = clean(&text);

@@ -82,11 +82,14 @@ impl Catalog {
         for path in files {
             let name = path.display().to_string();
             match read::file(path) {
-                Ok(text) if read::is_catalog_file(&text) => loading.add(&name, &text),
-                Ok(text) => match import::take_over(&name, &text) {
-                    Ok(list) => lists.push(list),
-                    Err(message) => loading.faults.push(format!("{name}: {message}")),
-                },
+                // Another tool's list is an object. A text that is neither has its mistakes reported as a catalogue file.
+                Ok(text) if text.trim_start_matches('\u{feff}').trim_start().starts_with('{') => {
+                    match import::take_over(&name, &text) {
+                        Ok(list) => lists.push(list),
+                        Err(message) => loading.faults.push(format!("{name}: {message}")),
+                    }
+                }
+                Ok(text) => loading.add(&name, &text),
                 Err(message) => loading.faults.push(format!("{name}: {message}")),
             }
         }

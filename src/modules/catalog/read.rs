@@ -79,13 +79,6 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, String> {
     })
 }
 
-/// Returns whether the text is read as a file of the native format, which is an array. Any text that does
-/// not begin with `{` counts too, so that the mistakes in its form are reported.
-pub(super) fn is_catalog_file(text: &str) -> bool {
-    let start = text.trim_start_matches('\u{feff}').trim_start();
-    !start.starts_with('{')
-}
-
 /// The maximum number of mistakes that are shown.
 const MAX_SHOWN: usize = 200;
 

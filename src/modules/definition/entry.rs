@@ -62,7 +62,7 @@ pub struct Entry {
     #[schemars(regex(pattern = "^https?://"), extend("errorMessage" = "a web address begins with `https://` or `http://`"))]
     pub home: Option<String>,
     /// The page that a person would open for this query (a template).
-    #[serde(default, deserialize_with = "profile")]
+    #[serde(default, deserialize_with = "template::url")]
     pub profile: Option<Template>,
     /// A regex that the whole normal form must match; otherwise the check is `skipped`. It needs no anchors.
     pub accepts: Option<String>,
@@ -130,10 +130,6 @@ pub struct Entry {
     pub verified: Option<Verified>,
     /// A remark for the next author of the entry.
     pub note: Option<String>,
-}
-
-fn profile<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Template>, D::Error> {
-    template::url(from).map(Some)
 }
 
 impl Entry {

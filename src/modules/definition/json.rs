@@ -81,13 +81,10 @@ pub struct JsonRule {
     pub not_matches: Option<Pattern>,
 }
 
-/// A condition on values: its name, whether it is set, whether one value must meet it (otherwise, no value may), and
-/// whether it requires at most that a value is absent or empty, and of which type it is.
-type Condition = (&'static str, bool, bool, bool);
-
 impl JsonRule {
-    /// Returns the conditions on values that are set.
-    fn conditions(&self) -> impl Iterator<Item = Condition> {
+    /// Returns the conditions on values: the name of each, whether one value must meet it (otherwise, no value may), and
+    /// whether it requires at most that a value is absent or empty, and of which type it is.
+    fn conditions(&self) -> impl Iterator<Item = (&'static str, bool, bool)> {
         let is_not_query = self.equals_query == Some(false);
         let all = [
             ("equals", self.equals.is_some(), true, self.equals.iter().all(is_empty)),
@@ -105,15 +102,16 @@ impl JsonRule {
             ("matches", self.matches.is_some(), true, false),
             ("not_matches", self.not_matches.is_some(), false, true),
         ];
-        all.into_iter().filter(|(_, is_set, ..)| *is_set)
+        let set = all.into_iter().filter(|(_, is_set, ..)| *is_set);
+        set.map(|(name, _, is_positive, is_bare)| (name, is_positive, is_bare))
     }
 
     /// Returns whether the rule holds on `root`. If the pointer selects more values than are read, no value
     /// can be proved to be missing.
     pub(crate) fn holds(&self, root: &Value, values: &Values<'_>) -> bool {
         let (selected, is_whole) = self.at.select_known(root);
-        let requires_one = self.conditions().any(|(_, _, is_positive, _)| is_positive);
-        let excludes_any = self.conditions().any(|(_, _, is_positive, _)| !is_positive);
+        let requires_one = self.conditions().any(|(_, is_positive, _)| is_positive);
+        let excludes_any = self.conditions().any(|(_, is_positive, _)| !is_positive);
         if !is_whole && (self.exists == Some(false) || excludes_any) {
             return false;
         }
@@ -166,7 +164,7 @@ impl JsonRule {
 
     /// Returns whether the rule can hold only if there is a value.
     pub(crate) fn is_positive(&self) -> bool {
-        self.exists == Some(true) || self.conditions().any(|(_, _, is_positive, _)| is_positive)
+        self.exists == Some(true) || self.conditions().any(|(_, is_positive, _)| is_positive)
     }
 }
 

@@ -64,7 +64,9 @@ fn strip_part(schema: &'static Value, value: &mut Value) {
     let schema = schema_of(schema, value);
     match value {
         Value::Array(elements) => {
-            elements.iter_mut().for_each(|element| strip_part(&schema["items"], element))
+            for element in elements {
+                strip_part(&schema["items"], element);
+            }
         }
         Value::Object(members) => members.retain(|name, value| {
             let schema = member(schema, name);

@@ -2,13 +2,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`source`] | the values or elements that a source finds (`json:/a`, `css:h1`, …) |
-//! | [`extractor`] | an extractor: source, selection of elements, transforms, labels, limits |
+//! | [`extractor`] | an extractor: its sources (`json:/a`, `css:h1`, …), selection of elements, transforms, labels, limits |
 //! | [`transform`] | the transforms that an extractor can name |
 //! | [`findings`] | the results of a hit |
 //! | `number` | numbers as people write them |
-//! | `fit` | metadata values of the types that their names have |
-//! | `valid` | validation of a value by the type of its entity |
+//! | `valid` | validation of a value by the type of its entity, or of its name in metadata |
 //! | [`page_profile`] | generic profile data, such as Open Graph and JSON-LD |
 
 pub(crate) mod extractor;

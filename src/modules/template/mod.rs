@@ -107,9 +107,9 @@ pub struct Template {
 
 entry_text!(Template, text, |text| Template::parse(text, Kind::Plain));
 
-/// Reads the template of a URL.
-pub(crate) fn url<'de, D: Deserializer<'de>>(from: D) -> Result<Template, D::Error> {
-    Template::parse(&String::deserialize(from)?, Kind::Url).map_err(D::Error::custom)
+/// Reads the template of a URL, which may be optional.
+pub(crate) fn url<'de, D: Deserializer<'de>, T: From<Template>>(from: D) -> Result<T, D::Error> {
+    Template::parse(&String::deserialize(from)?, Kind::Url).map(T::from).map_err(D::Error::custom)
 }
 
 /// The host of a URL template.
