@@ -71,7 +71,7 @@ pub struct FamilyParameters {
     responses((status = 200, description = "The graph of the results found so far.",
         content((Graph = "application/json"), (String = "application/xml"),
             (Object = "application/stix+json;version=2.1")),
-        headers(("X-Run-Id" = String), ("X-Run-Status" = String)))))]
+        headers(("X-Run-Id" = String), ("X-Run-Status" = String))), (status = 409)))]
 pub fn get_search_graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     let FamilyParameters { family } = request::query(call.request)?;
@@ -115,7 +115,7 @@ pub struct PeopleList {
 /// The accounts are grouped by who they probably belong to, from evidence in the results: links, email addresses, sites,
 /// keys, names and bios. The same username alone joins nothing. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}/people", params(FamilyParameters),
-    responses((status = 200, body = PeopleList)))]
+    responses((status = 200, body = PeopleList), (status = 409)))]
 pub fn list_search_people(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let FamilyParameters { family } = request::query(call.request)?;
     let run = api.runs.record(api.find(call)?)?;

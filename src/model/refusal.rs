@@ -71,7 +71,8 @@ codes! {
     IdempotencyConflict = "idempotency_conflict": 409;
     /// A run is in progress, and only runs that have ended can be compared.
     RunNotEnded = "run_not_ended": 409;
-    /// The account has the maximum number of webhooks or watches, the webhook is disabled, or the lead cannot be followed.
+    /// The account has the maximum number of webhooks or watches, the webhook is disabled, the lead cannot be followed, or
+    /// this version no longer accepts the query of the search.
     Conflict = "conflict": 409;
     /// The body is larger than 64 KiB, or than 2 MiB for a batch.
     PayloadTooLarge = "payload_too_large": 413;
@@ -254,6 +255,11 @@ impl Refusal {
     /// the same in each case.
     pub fn no_such(thing: &str) -> Self {
         Self::new(Code::NotFound, format!("unknown {thing}"))
+    }
+
+    /// Returns 409: an earlier version has stored the query of the search, and this one refuses it.
+    pub fn outdated_query() -> Self {
+        Self::new(Code::Conflict, "the query of the search is no longer valid: start another search")
     }
 
     /// Returns 409: a request with the same idempotency key is in progress.
