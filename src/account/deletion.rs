@@ -46,7 +46,7 @@ impl Accounts {
         let closed = self.store.close_account(id, by)?;
         self.evict_access_of(id);
         *self.deletions_due.lock() = Instant::now();
-        closed.ok_or_else(no_account)
+        closed.ok_or_else(|| no_account(&id.to_string()))
     }
 
     /// Removes the data of a closed account, until that moment at most.

@@ -38,7 +38,7 @@ pub(crate) fn open_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure>
 pub(crate) fn accounts_in(store: &Store, email: Option<&str>) -> Result<Vec<Account>, Failure> {
     let Some(email) = email else { return Ok(store.accounts()?) };
     let account = store.account_by_email(&email.trim().to_lowercase())?;
-    Ok(vec![account.ok_or_else(no_account)?])
+    Ok(vec![account.ok_or_else(|| no_account(email))?])
 }
 
 /// Update the schema of the database, as `serve` does when it starts
