@@ -183,16 +183,21 @@ pub(super) fn format(request: &Request, known: &[Format]) -> Result<Format, Refu
 }
 
 pub(super) fn require_json(request: &Request) -> Result<(), Refusal> {
+    let is_json = has_type(request, "application/json");
+    if is_json { Ok(()) } else { Err(Refusal::unsupported_media_type(&["application/json"])) }
+}
+
+/// Returns whether the body of a request has this media type, in UTF-8.
+pub(super) fn has_type(request: &Request, media_type: &str) -> bool {
     let content_type = request.header("content-type").unwrap_or_default();
     let mut parts = content_type.split(';').map(str::trim);
-    let is_json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
-    let is_utf8 = parts.all(|parameter| match parameter.split_once('=') {
-        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
-            value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
-        }
-        _ => true,
-    });
-    if is_json && is_utf8 { Ok(()) } else { Err(Refusal::unsupported_media_type(&["application/json"])) }
+    parts.next().is_some_and(|media| media.eq_ignore_ascii_case(media_type))
+        && parts.all(|parameter| match parameter.split_once('=') {
+            Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
+                value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+            }
+            _ => true,
+        })
 }
 
 /// Reads a whole number. For JSON Schema, 6.0 is an integer, too.
