@@ -109,7 +109,7 @@ pub fn in_order<T: Ord>(member: &str, mut words: Vec<T>, known: &[&str]) -> Resu
     words.sort_unstable();
     words.dedup();
     if words.is_empty() {
-        let message = format!("{member}: at least one known word is needed");
+        let message = format!("choose at least one of {}", known.join(", "));
         return Err(Refusal::invalid_request(member, message, values(known)));
     }
     Ok(words)
@@ -139,7 +139,7 @@ impl Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.cause, self.allowed()) {
             (Some(cause), _) => f.write_str(cause),
-            (None, allowed) if allowed.is_empty() => f.write_str(&self.message),
+            (None, allowed) if self.message.contains(&allowed) => f.write_str(&self.message),
             (None, allowed) => write!(f, "{}: expected {allowed}", self.message),
         }
     }
