@@ -1,4 +1,4 @@
-//! What the API and the web app do alike: start a search, ask again, follow a lead, run a watch. Each makes its checks in
+//! The use cases that the API, the web app and MCP share: start a search, ask again, follow a lead, run a watch. Each makes its checks in
 //! one order, and says why not by one [`Refusal`].
 
 mod files;
@@ -33,7 +33,7 @@ use crate::store::Store;
 use crate::watches::keeper;
 use crate::webhooks::registry::Webhooks;
 
-/// What the API and the web app are made of.
+/// The parts that the API, the web app and MCP use.
 #[derive(Clone)]
 pub struct Services {
     /// The accounts with their plans and credits.
@@ -50,9 +50,9 @@ pub struct Services {
     pub clock: Arc<dyn Clock>,
     /// The address that clients use, without a slash at its end.
     pub base_url: String,
-    /// The path of the base URL, without a slash at its end. Addresses in answers begin with it.
+    /// The path of the base URL, without a slash at its end. Addresses in answers start with it.
     pub root: String,
-    /// Whether a simulated web answers every search. Every answer says so then.
+    /// Whether a simulated web answers every search. Every answer then reports it.
     pub sandbox: bool,
 }
 
