@@ -26,7 +26,7 @@ impl Accounts {
     /// and no instance starts new ones. Then the data is removed, which may take a while.
     ///
     /// # Errors
-    /// Returns the refusal of an unknown account, and a failure of the store, which says so if the account is closed.
+    /// Returns the refusal of an unknown account, and a failure of the store, whose message says whether the account is closed.
     pub fn delete_account(&self, email: &str, by: &Origin) -> Result<(Account, Erased), Refusal> {
         let account = self.account_by_email(email)?;
         let erased = self.close_account(account.id, by)?;

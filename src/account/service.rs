@@ -30,9 +30,9 @@ const KEY_CACHE_ENTRIES: usize = 10_000;
 /// The sender of a request, with its permissions.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// The account.
+    /// The account, as it was stored at most [`KEY_CACHE_TTL`] ago.
     pub account: Account,
-    /// The plan of the account.
+    /// The plan of the account in this server's table.
     pub plan: Plan,
     /// The actor that the audit records.
     pub actor: Actor,

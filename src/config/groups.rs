@@ -153,7 +153,7 @@ pub struct EngineConfig {
     )]
     #[arg(long, value_name = "URL", value_parser = secret(str::parse::<OutboundProxy>))]
     pub outbound_proxy: Option<OutboundProxy>,
-    /// PEM file of certificate authorities to trust for outgoing requests, besides the built-in ones
+    /// PEM file of certificate authorities to trust for outgoing requests, in addition to the built-in ones
     #[arg(id = "ca_file", long = "ca-file", value_name = "FILE", value_parser = checked(authorities))]
     pub authorities: Option<Authorities>,
     /// Key that modules need (repeatable; variable: SIGHTLINE_KEY_NAME, which other users of the machine

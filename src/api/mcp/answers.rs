@@ -1,6 +1,6 @@
 //! The structured content of tools and resources: what the service states, apart from what third parties wrote.
 //!
-//! `coverage` is computed from counts alone. Text of third parties stands only in the members that `untrusted` names, as
+//! `coverage` is computed from counts alone. Text of third parties is only in the members that `untrusted` names, as
 //! strings of a JSON document, so it cannot change what an answer says about coverage.
 
 use std::borrow::Cow;
