@@ -68,8 +68,8 @@ impl<'a> Answer<'a> {
 
 /// Starts a search.
 ///
-/// Charges 1 credit, or 2 for a premium search, and starts a run. Counts as `search`, with `stream` as
-/// `stream` too. There are three ways to get the results:
+/// Charges 1 credit, or 2 for a premium search, and starts a run. Counts as `search`, with `stream` also as
+/// `stream`. There are three ways to get the results:
 ///
 /// - **poll**: read `GET /v1/searches/{run_id}` every 2 to 5 seconds until `status` is `completed` or
 /// `failed`;

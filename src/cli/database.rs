@@ -78,7 +78,7 @@ pub(crate) fn migrate(args: &MigrateArgs, out: &mut dyn Write) -> Result<Exit, F
 /// Copy an SQLite database while a server uses it
 ///
 /// The copy shows the database at one point in time. Restore it by replacing the old file while no server
-/// runs (remove the old -wal and -shm files too), or name it in --database. It is checked before it gets its
+/// runs (also remove the old -wal and -shm files), or name it in --database. It is checked before it gets its
 /// name, and no file is overwritten. It contains all data of the database: keep it private. For PostgreSQL
 /// use pg_dump and pg_restore.
 #[derive(Debug, Args)]

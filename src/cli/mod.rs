@@ -161,7 +161,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     drop(out.into_parts());
     ended.unwrap_or_else(|failure| {
         if !matches!(failure, Failure::OutputClosed) {
-            // If standard error is closed too, nothing can report the error.
+            // If standard error is also closed, nothing can report the error.
             let _ = io::stderr().write_all(fatal_line(errors, &failure.to_string()).as_bytes());
         }
         failure.exit()

@@ -214,6 +214,11 @@ impl Refusal {
         Self::new(Code::InvalidRequest, message).with("field", field).with("allowed", allowed)
     }
 
+    /// Returns 400: a field is none of the words that it can be.
+    pub fn not_one_of(field: &str, words: &[&str]) -> Self {
+        Self::invalid_request(field, format!("{field} must be one of {}", words.join(", ")), values(words))
+    }
+
     /// Returns 400: a query is not valid.
     pub fn invalid_query(field: &str, error: QueryError) -> Self {
         Self::invalid_request(field, error.message, error.allowed)

@@ -48,7 +48,7 @@ use utoipa::ToSchema;
 
 use crate::base::text::{json, write_json};
 use crate::base::words::words;
-use crate::model::refusal::{Refusal, values};
+use crate::model::refusal::Refusal;
 use crate::modules::catalog::Catalog;
 use crate::runs::graph::Graph;
 use crate::runs::record::RunRecord;
@@ -98,7 +98,7 @@ impl Format {
         let is_wanted = |format: &&Self| name.is_none_or(|name| format.as_str() == name);
         known.iter().find(is_wanted).copied().ok_or_else(|| {
             let names: Vec<&str> = known.iter().map(|format| format.as_str()).collect();
-            Refusal::invalid_request("format", "the format is unknown", values(&names))
+            Refusal::not_one_of("format", &names)
         })
     }
 

@@ -130,7 +130,7 @@ impl Web {
         Router::new(self, ROUTES, "/app none")
     }
 
-    /// Finds the session of the request. Also fills in the frame, which error pages need too.
+    /// Finds the session of the request. Also fills in the frame, which error pages also need.
     fn visit(
         &self,
         endpoint: &Endpoint,

@@ -218,7 +218,7 @@ impl SignIns {
     }
 
     /// Checks the password of an account before an operation that must not be possible in an unattended browser.
-    /// These attempts are limited too, separately from those to sign in.
+    /// These attempts are also limited, separately from those to sign in.
     ///
     /// # Errors
     /// Returns [`SignInError::Wrong`], [`SignInError::TooMany`], [`SignInError::Hashing`], or an error of the store.

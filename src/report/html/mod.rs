@@ -111,6 +111,6 @@ mod tests {
         let style = page.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
         let hash = STANDARD.encode(sha256(style));
         assert!(content_security_policy().contains(&hash));
-        assert!(page.contains(&format!("sha256-{hash}")), "in the page too, for a file that was kept");
+        assert!(page.contains(&format!("sha256-{hash}")), "also in the page, for a file that was kept");
     }
 }

@@ -12,9 +12,9 @@ use crate::model::credits::{Balance, PREMIUM_COST, STANDARD_COST, cost};
 use crate::model::follow::{Class, FollowOrder, MAX_DEPTH};
 use crate::model::page::ListFilter;
 use crate::model::quota::Policy;
-use crate::model::refusal::{Refusal, values};
+use crate::model::refusal::Refusal;
 use crate::model::run::{MAX_TIME_BUDGET_SECS, RunOptions, RunSummary};
-use crate::model::search::{Search, purpose};
+use crate::model::search::{MAX_PURPOSE, Search, purpose};
 use crate::modules::catalog::{Catalog, Choice, MAX_NAMES};
 use crate::modules::profile_index::{NamedAccount, ProfileIndex};
 use crate::modules::query::{MAX_QUERY_BYTES, Query, SearchType};
@@ -192,11 +192,8 @@ pub(super) fn search_of(form: &Form, catalog: &Catalog) -> Result<(Query, Search
     let (text, is_checked) = (form.get("query"), |name| form.has(name, "yes"));
     let search_type = match form.get("type") {
         "" | "auto" => SearchType::recognized(text),
-        name => SearchType::from_name(name).ok_or_else(|| {
-            let types = SearchType::ALL.map(SearchType::as_str);
-            let message = format!("type must be one of {}", types.join(", "));
-            Refusal::invalid_request("type", message, values(&types))
-        })?,
+        name => SearchType::from_name(name)
+            .ok_or_else(|| Refusal::not_one_of("type", &SearchType::ALL.map(SearchType::as_str)))?,
     };
     let query = Query::parse(search_type, text).map_err(Refusal::from)?;
     let category =
@@ -310,5 +307,8 @@ mod tests {
         assert_eq!(email, sent("query=a@example.com&premium=yes").unwrap(), "premium is for usernames");
         let other_type = sent("query=octocat&category=email/profile&category=x").unwrap();
         assert_eq!(usual, other_type, "a category of another type");
+        for wrong in ["type=phone", "follow=4", "time_budget=0", "time_budget=1.5", "purpose=a%0Ab"] {
+            assert_eq!(sent(&format!("query=octocat&{wrong}")).unwrap_err().status, 400, "{wrong}");
+        }
     }
 }
