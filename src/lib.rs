@@ -23,7 +23,7 @@
 //! | [`webhooks`] | webhooks: events, signatures, deliveries and their threads |
 //! | [`report`] | a run as a file in eight formats, and the export of an account |
 //! | [`service`] | the use cases that the API, the web app and MCP share |
-//! | [`api`] | the JSON API with its OpenAPI document and its documentation pages |
+//! | [`api`] | the JSON API with its OpenAPI document and its documentation pages, and MCP |
 //! | [`web`] | the web app |
 //! | [`admin`] | metrics, liveness and readiness |
 //! | [`config`] | flags and environment variables, typed and checked |

@@ -128,7 +128,7 @@ impl Store {
 }
 
 /// Locks an account for this transaction alone, and returns its plan. It does not wait for transactions that are starting
-/// a run or adding a key.
+/// a run.
 pub(super) fn locked_plan(tx: &mut Tx, account: AccountId) -> Result<Option<String>> {
     tx.first("SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */", values![account])
 }
