@@ -1,7 +1,7 @@
 //! Sightline: looks up an email address, a username or a domain across many sites, live.
 //!
-//! Sightline is a synchronous service on threads. A server answers a JSON API and a web app; the command line runs a
-//! single search without a server. The manual ([`manual`], `src/manual/*.md`) is for users and operators. This page is
+//! Sightline is a synchronous service on threads. A server has a JSON API, a web app and tools for language models (MCP);
+//! the command line runs searches without a server. The manual ([`manual`], `src/manual/*.md`) is for users and operators. This page is
 //! for readers of the code.
 //!
 //! # The layers
@@ -22,8 +22,8 @@
 //! | [`watches`] | watches: searches that are repeated, and what changes between their runs |
 //! | [`webhooks`] | webhooks: events, signatures, deliveries and their threads |
 //! | [`report`] | a run as a file in eight formats, and the export of an account |
-//! | [`service`] | the use cases that the API and the web app share |
-//! | [`api`] | the JSON API with its OpenAPI document and its documentation pages |
+//! | [`service`] | the use cases that the API, the web app and MCP share |
+//! | [`api`] | the JSON API with its OpenAPI document and its documentation pages, and MCP |
 //! | [`web`] | the web app |
 //! | [`admin`] | metrics, liveness and readiness |
 //! | [`config`] | flags and environment variables, typed and checked |

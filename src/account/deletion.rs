@@ -17,7 +17,7 @@ use crate::model::refusal::{Code, Refusal};
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 /// The interval at which a server searches for deletions that have begun and not ended.
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
-/// The longest duration of one round. The maintenance thread has to renew leases too.
+/// The longest duration of one round. The maintenance thread also has to renew leases.
 const ROUND: Duration = Duration::from_millis(250);
 
 impl Accounts {
@@ -26,7 +26,7 @@ impl Accounts {
     /// and no instance starts new ones. Then the data is removed, which may take a while.
     ///
     /// # Errors
-    /// Returns the refusal of an unknown account, and a failure of the store, which says so if the account is closed.
+    /// Returns the refusal of an unknown account, and a failure of the store, whose message says whether the account is closed.
     pub fn delete_account(&self, email: &str, by: &Origin) -> Result<(Account, Erased), Refusal> {
         let account = self.account_by_email(email)?;
         let erased = self.close_account(account.id, by)?;
@@ -46,7 +46,7 @@ impl Accounts {
         let closed = self.store.close_account(id, by)?;
         self.evict_access_of(id);
         *self.deletions_due.lock() = Instant::now();
-        closed.ok_or_else(no_account)
+        closed.ok_or_else(|| no_account(&id.to_string()))
     }
 
     /// Removes the data of a closed account, until that moment at most.

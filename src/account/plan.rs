@@ -14,7 +14,7 @@ pub struct Plan {
     pub credits: Option<u64>,
     /// Whether keys of this plan can use the API.
     pub api: bool,
-    /// Whether premium searches are allowed.
+    /// Whether premium searches are included.
     pub premium: bool,
 }
 

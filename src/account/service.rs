@@ -14,6 +14,7 @@ use crate::base::cache::{Bounds, Cache, Computed};
 use crate::base::clock::Clock;
 use crate::base::ids::{AccountId, KeyId};
 use crate::base::storage::StorageError;
+use crate::base::text::plain;
 use crate::model::account::{Account, KeyRecord, Role, SecretHash};
 use crate::model::audit::{Actor, Origin};
 use crate::model::credits::{Balance, Charge, Cycle};
@@ -29,9 +30,9 @@ const KEY_CACHE_ENTRIES: usize = 10_000;
 /// The sender of a request, with its permissions.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// The account.
+    /// The account, as it was stored at most [`KEY_CACHE_TTL`] ago.
     pub account: Account,
-    /// The plan of the account.
+    /// The plan of the account in this server's table.
     pub plan: Plan,
     /// The actor that the audit records.
     pub actor: Actor,
@@ -99,7 +100,7 @@ impl Accounts {
     /// Returns the refusal of an unknown account.
     pub fn account_by_email(&self, email: &str) -> Result<Account, Refusal> {
         let email = email.trim().to_lowercase();
-        self.store.account_by_email(&email)?.ok_or_else(no_account)
+        self.store.account_by_email(&email)?.ok_or_else(|| no_account(&email))
     }
 
     /// Returns the account with that email address, unless it is being deleted.
@@ -124,7 +125,7 @@ impl Accounts {
         self.require_plan(plan)?;
         let mut account = self.open_account(email)?;
         if !self.store.set_plan(account.id, plan, by)? {
-            return Err(no_account());
+            return Err(no_account(email));
         }
         plan.clone_into(&mut account.plan);
         Ok(account)
@@ -133,7 +134,8 @@ impl Accounts {
     /// Creates a key. Only the caller of this function gets the key itself.
     ///
     /// # Errors
-    /// Returns the refusal of a label that is too long or has a control character, and of an unknown account.
+    /// Returns the refusal of a label that is too long or has a control character, of one key too many, and of an unknown
+    /// account.
     pub fn create_key(
         &self,
         account: &Account,
@@ -156,7 +158,7 @@ impl Accounts {
             last_used_at: None,
             revoked_at: None,
         };
-        if self.store.add_key(&record, by)? { Ok((key, record)) } else { Err(no_account()) }
+        if self.store.add_key(&record, by)? { Ok((key, record)) } else { Err(no_account(&account.email)) }
     }
 
     /// Revokes a key. This process refuses it at once, and others do within [`KEY_CACHE_TTL`].
@@ -292,9 +294,9 @@ impl Accounts {
     }
 }
 
-/// Returns the refusal of an account that does not exist.
-pub fn no_account() -> Refusal {
-    Refusal::new(Code::NotFound, "no such account")
+/// Returns the refusal of an account that does not exist. `account` is its email address or its id.
+pub fn no_account(account: &str) -> Refusal {
+    Refusal::new(Code::NotFound, format!("no account {}", plain(account)))
 }
 
 fn normal_email(email: &str) -> Result<String, Refusal> {

@@ -90,21 +90,16 @@ pub(super) type BatchOrder = (Draft, Option<String>, bool);
 /// search if the plan does not include any.
 pub(super) fn read(api: &Api, http: &Request, caller: &Caller) -> Result<BatchOrder, Refusal> {
     let BatchParameters { search_type, name, dry_run } = request::query(http)?;
-    let (draft, name, dry_run) = if is_csv(http) {
+    let (draft, name, dry_run) = if request::has_type(http, "text/csv") {
         (table::read(&http.body, |_| search_type)?, name, dry_run)
+    } else if !request::has_type(http, "application/json") {
+        return Err(Refusal::unsupported_media_type(&["application/json", "text/csv"]));
     } else {
-        request::require_json(http)
-            .map_err(|_| Refusal::unsupported_media_type(&["application/json", "text/csv"]))?;
         let body: BatchBody = request::json(http)?;
         (draft(api, &body.searches)?, body.name.or(name), dry_run || body.dry_run.unwrap_or_default())
     };
     api.services.check_plan(caller, draft.rows.iter().any(|(_, search)| search.premium))?;
     Ok((draft, name.as_deref().map(batch_name).transpose()?.flatten(), dry_run))
-}
-
-fn is_csv(request: &Request) -> bool {
-    let content_type = request.header("content-type").unwrap_or_default();
-    content_type.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("text/csv"))
 }
 
 fn draft(api: &Api, searches: &[Value]) -> Result<Draft, Refusal> {

@@ -77,7 +77,10 @@ pub struct BatchPreview {
 #[utoipa::path(post, path = "/v1/batches",
     params(BatchParameters, ("Idempotency-Key" = String, Header)),
     request_body(
-        content((BatchBody = "application/json"), (CsvFile = "text/csv")),
+        content(
+            (BatchBody = "application/json", example = json!({"searches": [{"type": "username", "query": "octocat"}]})),
+            (CsvFile = "text/csv", example = "type,query\nusername,octocat\n"),
+        ),
         description = "1 to 1,000 searches, at most 2 MiB.",
     ),
     responses(
@@ -222,7 +225,7 @@ pub fn stop_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 
 /// Gets the results of all searches of a batch as a file.
 ///
-/// Contains the results found so far if the batch has not ended; the file name then says so. If the export fails before
+/// Contains the results found so far if the batch has not ended; the file name then shows it. If the export fails before
 /// its end, the connection is closed, so that an incomplete file never looks complete. CSV cells never run as formulas
 /// in a spreadsheet. Costs no credits.
 #[utoipa::path(get, path = "/v1/batches/{batch_id}/export",

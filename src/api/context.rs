@@ -61,9 +61,9 @@ impl Deref for Api {
 
 /// A request that a handler answers.
 pub struct Call<'a> {
-    /// The request.
+    /// The request with its whole body.
     pub request: &'a Request,
-    /// The id of the request.
+    /// The id that the client has sent, or a new one.
     pub request_id: &'a RequestId,
     /// The segments of the path for the route's `{…}`.
     pub segments: Segments,
@@ -141,13 +141,9 @@ pub(super) fn ok_json(body: &impl Serialize) -> Reply {
     Reply::Now(json_response(200, body))
 }
 
-/// Returns a JSON response.
 pub(super) fn json_response(status: u16, body: &impl Serialize) -> Response {
-    match serde_json::to_vec(body) {
-        Ok(bytes) => Response::new(status, "application/json", bytes),
-        // Cannot happen: the types have only string keys and finite numbers.
-        Err(_) => Response::empty(500),
-    }
+    // Cannot fail: the types have only string keys and finite numbers.
+    Response::new(status, "application/json", serde_json::to_vec(body).unwrap_or_default())
 }
 
 /// The idempotency keys of requests in progress, by account. A request ends when what [`InFlight::begin`] returns is dropped.

@@ -11,12 +11,10 @@ use crate::http::Request;
 use crate::model::follow::{Class, FollowOrder};
 use crate::model::refusal::Refusal;
 use crate::model::run::RunOptions;
-use crate::model::search::Search;
+use crate::model::search::{Search, purpose};
 use crate::modules::catalog::{Choice, MAX_NAMES};
 use crate::modules::query::{Query, SearchType};
 
-/// The longest purpose of a search in characters.
-const MAX_PURPOSE: usize = 200;
 /// The longest `Idempotency-Key` in characters.
 const MAX_IDEMPOTENCY_KEY: usize = 255;
 
@@ -68,7 +66,7 @@ pub struct SearchRequest {
     /// `GET /v1/searches/{run_id}/thumbnails/{result_id}`. Ignored with `passive`.
     avatars: Option<bool>,
     /// Follow the leads of the results: accounts are looked up without a charge, at most 100 in each search, and other leads
-    /// start searches of their own, charged 1 credit each.
+    /// start separate searches, charged 1 credit each.
     follow: Option<FollowRequest>,
     /// Why you search, for the audit log of the operator: a text without control characters. It is in no answer, report or
     /// export, and it stays in the log after the search is deleted. White space around it is ignored.
@@ -156,16 +154,7 @@ impl SearchBody {
     }
 }
 
-fn purpose(text: &str) -> Result<String, Refusal> {
-    let text = text.trim();
-    if (1..=MAX_PURPOSE).contains(&text.chars().count()) && !text.chars().any(char::is_control) {
-        return Ok(text.to_owned());
-    }
-    let allowed = format!("a text of 1 to {MAX_PURPOSE} characters without control characters");
-    Err(Refusal::invalid_request("purpose", format!("purpose must be {allowed}"), allowed))
-}
-
-/// Returns whether a body that failed to parse asked for a stream, as far as it can be read. Decides what the
+/// Returns whether a body that failed to parse asked for a stream, if it can be read. Decides what the
 /// request counts as.
 pub fn asks_for_stream(request: &Request) -> bool {
     request::object(&request.body).is_ok_and(|body| body["stream"] == true)

@@ -23,7 +23,7 @@ use crate::runs::health::verdict::ModuleHealth;
 pub struct ModuleList<'a> {
     /// Number of modules.
     pub count: usize,
-    /// The catalogue feed in use. Present only if there is one.
+    /// The catalogue feed in use. Present only if one is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub feed: Option<CatalogFeed>,
@@ -155,7 +155,7 @@ pub struct VariantsBody {
     #[serde(default, deserialize_with = "request::whole::<_, _, 1900, 2099>")]
     #[schema(minimum = 1900, maximum = 2099)]
     year: Option<u16>,
-    /// A username.
+    /// A username whose variants are listed, instead of those of names.
     #[schema(min_length = 1, max_length = 1024, examples("ada.lovelace"))]
     username: Option<String>,
 }
@@ -181,7 +181,7 @@ impl VariantsBody {
         };
         for (field, given) in [("first", first), ("last", last)] {
             if given.is_some() {
-                let message = format!("{field} is given besides username");
+                let message = format!("{field} is given together with username");
                 return Err(Refusal::invalid_request(field, message, FORMS));
             }
         }
@@ -203,7 +203,7 @@ fn name(field: &str, name: Option<String>) -> Result<Option<String>, Refusal> {
 /// Lists usernames that a person may have chosen.
 ///
 /// The most frequent forms come first, at most 100. Names are written in Latin letters: `ü` becomes both `ue` and `u`,
-/// and other scripts are transliterated. Names that no enabled module accepts are left out. Nothing is searched. Costs
+/// and other scripts are transliterated. Names that no enabled module accepts are omitted. Nothing is searched. Costs
 /// no credits.
 #[utoipa::path(post, path = "/v1/variants",
     request_body(content = VariantsBody, examples(

@@ -62,17 +62,14 @@ fn refusal(
         return Refusal::invalid_request(missing, format!("{missing} is missing"), allowed);
     }
     let allowed = allowed(mistake);
-    let field = path.split('[').next().filter(|field| !matches!(*field, "" | ".")).unwrap_or("body");
-    let message = match (&allowed, path.ends_with(']')) {
-        (Value::String(words), true) => format!("each item of {field} must be {words}"),
-        (Value::String(words), false) => format!("{field} must be {words}"),
-        (_, true) => format!("{field} has an unknown item"),
-        (_, false) => format!("the {field} is unknown"),
-    };
-    Refusal::invalid_request(field, message, allowed)
+    let place = if matches!(path, "" | ".") { "body" } else { path };
+    let refusal = Refusal::invalid_request(place.split('[').next().unwrap_or(place), "", allowed);
+    let one_of = if refusal.facts["allowed"].is_array() { "one of " } else { "" };
+    let message = format!("{place} must be {one_of}{}", refusal.allowed());
+    Refusal { message, ..refusal }
 }
 
-/// Returns what a member may be. A mistake ends with what its type says, and may begin with what the caller sent.
+/// Returns what a member may be. A mistake ends with what its type says, and may start with what the caller sent.
 fn allowed(mistake: &str) -> Value {
     match mistake.rsplit_once(", expected ").map_or("a value", |(_, expected)| expected) {
         "a boolean" => "true or false".into(),
@@ -85,7 +82,7 @@ fn allowed(mistake: &str) -> Value {
 }
 
 /// A value that is read only in the form that its schema has: words from texts, and objects from objects. serde_json would
-/// read words from objects, and objects from arrays, too.
+/// also read words from objects, and objects from arrays.
 #[derive(Clone, Copy)]
 struct Part<'v>(&'v Value);
 
@@ -148,7 +145,7 @@ impl<'de> IntoDeserializer<'de, serde_json::Error> for Part<'de> {
 /// Reads the query parameters. Unknown ones are ignored.
 ///
 /// # Errors
-/// Returns 400 for a parameter that is given twice, or whose value is not allowed.
+/// Returns 400 for a parameter that is given twice, or whose value is not valid.
 pub(super) fn query<T: DeserializeOwned + IntoParams>(request: &Request) -> Result<T, Refusal> {
     let (known, mut parameters) = (T::into_params(|| None), Map::new());
     for (name, text) in request.query_pairs() {
@@ -183,19 +180,24 @@ pub(super) fn format(request: &Request, known: &[Format]) -> Result<Format, Refu
 }
 
 pub(super) fn require_json(request: &Request) -> Result<(), Refusal> {
-    let content_type = request.header("content-type").unwrap_or_default();
-    let mut parts = content_type.split(';').map(str::trim);
-    let is_json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
-    let is_utf8 = parts.all(|parameter| match parameter.split_once('=') {
-        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
-            value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
-        }
-        _ => true,
-    });
-    if is_json && is_utf8 { Ok(()) } else { Err(Refusal::unsupported_media_type(&["application/json"])) }
+    let is_json = has_type(request, "application/json");
+    if is_json { Ok(()) } else { Err(Refusal::unsupported_media_type(&["application/json"])) }
 }
 
-/// Reads a whole number. For JSON Schema, 6.0 is an integer, too.
+/// Returns whether the body of a request has this media type, in UTF-8.
+pub(super) fn has_type(request: &Request, media_type: &str) -> bool {
+    let content_type = request.header("content-type").unwrap_or_default();
+    let mut parts = content_type.split(';').map(str::trim);
+    parts.next().is_some_and(|media| media.eq_ignore_ascii_case(media_type))
+        && parts.all(|parameter| match parameter.split_once('=') {
+            Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
+                value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+            }
+            _ => true,
+        })
+}
+
+/// Reads a whole number. For JSON Schema, 6.0 is also an integer.
 pub(super) fn whole<'de, D: Deserializer<'de>, N: TryFrom<u32>, const FROM: u32, const TO: u32>(
     deserializer: D,
 ) -> Result<Option<N>, D::Error> {
@@ -227,6 +229,12 @@ where
         }
         _ => Ok(list),
     }
+}
+
+/// Reads a text. `expected` says what to write if it is missing or another value.
+pub(super) fn text<'de, D: Deserializer<'de>>(deserializer: D, expected: &str) -> Result<String, D::Error> {
+    String::deserialize(deserializer)
+        .map_err(|_| D::Error::invalid_type(Unexpected::Other("another value"), &expected))
 }
 
 /// Reads the hyphenated form of a UUID.

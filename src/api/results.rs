@@ -35,7 +35,7 @@ pub struct LeadList {
     pub count: usize,
     /// The leads: verified ones first, then by confidence.
     pub leads: Vec<Lead>,
-    /// Number of further links in the results, which are left out because one result or the run has too many.
+    /// Number of further links in the results, which are omitted because one result or the run has too many.
     pub links_omitted: usize,
 }
 
@@ -71,7 +71,7 @@ pub struct FamilyParameters {
     responses((status = 200, description = "The graph of the results found so far.",
         content((Graph = "application/json"), (String = "application/xml"),
             (Object = "application/stix+json;version=2.1")),
-        headers(("X-Run-Id" = String), ("X-Run-Status" = String)))))]
+        headers(("X-Run-Id" = String), ("X-Run-Status" = String))), (status = 409)))]
 pub fn get_search_graph(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     let FamilyParameters { family } = request::query(call.request)?;
@@ -115,7 +115,7 @@ pub struct PeopleList {
 /// The accounts are grouped by who they probably belong to, from evidence in the results: links, email addresses, sites,
 /// keys, names and bios. The same username alone joins nothing. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}/people", params(FamilyParameters),
-    responses((status = 200, body = PeopleList)))]
+    responses((status = 200, body = PeopleList), (status = 409)))]
 pub fn list_search_people(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let FamilyParameters { family } = request::query(call.request)?;
     let run = api.runs.record(api.find(call)?)?;
@@ -190,7 +190,8 @@ pub struct AnnotationBody {
 ///
 /// They are for the owner of the run: nothing is asked again. Tags find runs in the list (`tag`). Both are part of exports,
 /// and are deleted with the run. Costs no credits.
-#[utoipa::path(patch, path = "/v1/searches/{run_id}", request_body = RunNotesBody,
+#[utoipa::path(patch, path = "/v1/searches/{run_id}",
+    request_body(content = RunNotesBody, example = json!({"tags": ["case-7"], "note": "Ask the bank on Monday"})),
     responses((status = 200, description = "The run without its results.", body = RunSummary)))]
 pub fn note_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
@@ -208,10 +209,11 @@ pub fn note_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 /// Changes the annotation of a result.
 ///
 /// The note and the mark are for the owner of the run. The result then has the member `annotation`, in the run and in
-/// exports, as long as a note or the mark is set; streams leave it out. A result that is marked as that of another person
-/// is left out of the summary in the web app. Costs no credits.
+/// exports, as long as a note or the mark is set; streams omit it. A result that is marked as that of another person
+/// is omitted from the summary in the web app. Costs no credits.
 #[utoipa::path(patch, path = "/v1/searches/{run_id}/results/{result_id}/annotation",
-    request_body = AnnotationBody, responses((status = 200, body = Annotation)))]
+    request_body(content = AnnotationBody, example = json!({"note": "Same picture as on GitLab"})),
+    responses((status = 200, body = Annotation)))]
 pub fn annotate_result(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
     let AnnotationBody { note: text, not_this_person } = request::json(call.request)?;

@@ -25,7 +25,7 @@ pub enum Access {
     Public,
     /// Callers with a key of a plan with API access. This and the following count.
     Key(Policy),
-    /// As a search, and as a stream too if the body asks for one.
+    /// As a search, and also as a stream if the body asks for one.
     SearchOrStream,
     /// As a search if a call of a tool of MCP starts one, and as a read otherwise.
     Message,
@@ -33,9 +33,9 @@ pub enum Access {
 
 /// The endpoint of a route.
 pub struct Endpoint {
-    /// The access rule.
+    /// Who may call it, and which rate limits count the call.
     pub access: Access,
-    /// The handler.
+    /// Answers a request whose caller has access.
     pub handler: Handler,
     /// What `/openapi.json` says of an operation, and the schemas that it refers to. Pages are for people, and MCP describes
     /// itself.

@@ -68,8 +68,8 @@ impl<'a> Answer<'a> {
 
 /// Starts a search.
 ///
-/// Charges 1 credit, or 2 for a premium search, and starts a run. Counts as `search`, with `stream` as
-/// `stream` too. There are three ways to get the results:
+/// Charges 1 credit, or 2 for a premium search, and starts a run. Counts as `search`, with `stream` also as
+/// `stream`. There are three ways to get the results:
 ///
 /// - **poll**: read `GET /v1/searches/{run_id}` every 2 to 5 seconds until `status` is `completed` or
 /// `failed`;
@@ -257,7 +257,7 @@ const KEY_CACHE_AGE: Duration = Duration::from_millis(800);
 #[into_params(parameter_in = Query)]
 pub struct StreamParameters {
     /// Leaves out results up to this id, for a client that has them from an earlier stream. By default a
-    /// stream begins with the first result.
+    /// stream starts with the first result.
     #[serde(default, deserialize_with = "request::whole::<_, _, 0, { u32::MAX }>")]
     #[param(required = false, value_type = i64, minimum = 0, maximum = 4_294_967_295_u64, default = 0)]
     after: Option<u32>,
@@ -314,7 +314,7 @@ fn with_run_headers(reply: Reply, root: &str, id: RunId) -> Reply {
     }
 }
 
-/// One event of a stream. Its data is this object as JSON on one line. Lines that begin with a colon are comments. Clients
+/// One event of a stream. Its data is this object as JSON on one line. Lines that start with a colon are comments. Clients
 /// ignore events that they do not know.
 // OpenAPI 3.1 has no streams: the schema of `text/event-stream` describes one event, as tools for such streams expect it.
 #[derive(ToSchema)]

@@ -50,6 +50,7 @@ pub struct WatchOptions {
         pattern = "^(([6-9][0-9]|[1-9][0-9]{2,3}|[1-3][0-9]{4}|4[0-2][0-9]{3}|43[01][0-9]{2}|43200)m|([1-9][0-9]?|[1-6][0-9]{2}|7[01][0-9]|720)h|([1-9]|[12][0-9]|30)d)$",
         examples("1d")
     )]
+    #[serde(deserialize_with = "interval")]
     every: String,
     /// Kinds of changes that webhooks get; all if it is not given.
     #[serde(default, deserialize_with = "request::list::<_, _, 1, 100>")]
@@ -81,6 +82,10 @@ pub struct WatchChangeBody {
     state: Option<WatchState>,
 }
 
+fn interval<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    request::text(deserializer, "1h to 30d, such as 12h")
+}
+
 fn new_webhook<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<WebhookId>>, D::Error> {
     request::id(deserializer).map(Some)
 }
@@ -91,7 +96,7 @@ fn new_webhook<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Opti
 /// Changes between the runs are listed, and sent to webhooks as `watch.changed`. Creating a watch costs no credits.
 #[utoipa::path(post, path = "/v1/watches",
     params(("Idempotency-Key" = String, Header)),
-    request_body = WatchRequest,
+    request_body(content = WatchRequest, example = json!({"type": "username", "query": "octocat", "every": "1d"})),
     responses(
         (status = 201, description = "The watch. A repeated `Idempotency-Key` gets the earlier one.", body = Watch), (status = 409)))]
 pub fn create_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
@@ -137,7 +142,8 @@ pub fn get_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 /// Changes a watch.
 ///
 /// Pauses it, resumes it, or changes how often it runs and who gets its events. Costs no credits.
-#[utoipa::path(patch, path = "/v1/watches/{watch_id}", request_body = WatchChangeBody,
+#[utoipa::path(patch, path = "/v1/watches/{watch_id}",
+    request_body(content = WatchChangeBody, example = json!({"state": "paused"})),
     responses((status = 200, body = Watch)))]
 pub fn change_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("watch")?);
@@ -154,7 +160,7 @@ pub fn change_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 
 /// Deletes a watch.
 ///
-/// Its changes are deleted, too. Its runs stay. Costs no credits.
+/// Its changes are also deleted. Its runs stay. Costs no credits.
 #[utoipa::path(delete, path = "/v1/watches/{watch_id}",
     responses((status = 204, description = "The watch is deleted.")))]
 pub fn delete_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {

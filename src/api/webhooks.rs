@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
 use super::context::{Api, Call, json_response, no_content, ok_json};
@@ -40,6 +40,7 @@ pub struct WebhookList {
 pub struct WebhookBody {
     /// Address of the receiver: `https`, without a user name, a password and a fragment.
     #[schema(max_length = 2048, examples("https://hooks.example.com/sightline"))]
+    #[serde(deserialize_with = "address")]
     url: String,
     /// Events that are sent.
     #[serde(default, deserialize_with = "request::list::<_, _, 1, 100>")]
@@ -47,12 +48,18 @@ pub struct WebhookBody {
     events: Option<Vec<EventType>>,
 }
 
+fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    request::text(deserializer, "an https:// address")
+}
+
 /// Creates a webhook.
 ///
 /// Its receiver gets a signed message for each event, as [Standard Webhooks](https://www.standardwebhooks.com) says. The
 /// answer shows the secret of the signatures, only this once. Costs no credits.
-#[utoipa::path(post, path = "/v1/webhooks", request_body = WebhookBody, responses(
-    (status = 201, body = WebhookWithSecret), (status = 409)))]
+#[utoipa::path(post, path = "/v1/webhooks",
+    request_body(content = WebhookBody, example = json!(
+        {"url": "https://hooks.example.com/sightline", "events": ["run.completed"]})),
+    responses((status = 201, body = WebhookWithSecret), (status = 409)))]
 pub fn create_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let account = call.caller()?.account.id;
     let WebhookBody { url, events } = request::json(call.request)?;
@@ -82,7 +89,8 @@ pub fn get_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 /// Changes a webhook.
 ///
 /// Costs no credits.
-#[utoipa::path(patch, path = "/v1/webhooks/{webhook_id}", request_body = WebhookChange,
+#[utoipa::path(patch, path = "/v1/webhooks/{webhook_id}",
+    request_body(content = WebhookChange, example = json!({"enabled": false})),
     responses((status = 200, body = Webhook)))]
 pub fn change_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
@@ -92,7 +100,7 @@ pub fn change_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal>
 
 /// Deletes a webhook.
 ///
-/// Its deliveries are deleted, too. Costs no credits.
+/// Its deliveries are also deleted. Costs no credits.
 #[utoipa::path(delete, path = "/v1/webhooks/{webhook_id}",
     responses((status = 204, description = "The webhook is deleted.")))]
 pub fn delete_webhook(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {

@@ -115,5 +115,5 @@ fn unused(known: &BTreeSet<&str>) -> String {
         return "no module of the catalogue uses a key".to_owned();
     }
     let names: Vec<&str> = known.iter().copied().collect();
-    format!("no module uses a key with this name; allowed: {}", names.join(", "))
+    format!("no module uses a key with this name: expected {}", names.join(", "))
 }

@@ -41,8 +41,8 @@ pub(super) fn open(config: &ServerConfig) -> Result<Server, Failure> {
     } else if is_public && config.trusted_proxies.is_empty() {
         return Err(Failure::usage(format!(
             "--listen {address} can be reached from other machines, and no reverse proxy is named: the HTTP \
-             library cannot fend off every hostile request by itself (see `sightline manual operations`); \
-             allowed is a loopback address, an address behind a proxy that --trusted-proxy names, or \
+             library cannot fend off every hostile request alone (see `sightline manual operations`); \
+             use a loopback address, an address behind a proxy that --trusted-proxy names, or \
              --without-proxy if it is meant to be without one"
         )));
     }

@@ -135,7 +135,7 @@ pub fn learn_entries(
     stop: &Stop,
 ) -> Result<Vec<Result<Lesson, NotLearned>>, Failure> {
     if engine.sandbox != SandboxMode::Off {
-        return Err(Failure::usage("rules are learned from real sites: leave out --sandbox"));
+        return Err(Failure::usage("rules are learned from real sites: omit --sandbox"));
     }
     // Keeps the browsers alive meanwhile.
     let (prober, _browsers) = prober(engine)?;

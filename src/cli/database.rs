@@ -38,7 +38,7 @@ pub(crate) fn open_store(storage: &StorageConfig) -> Result<Arc<Store>, Failure>
 pub(crate) fn accounts_in(store: &Store, email: Option<&str>) -> Result<Vec<Account>, Failure> {
     let Some(email) = email else { return Ok(store.accounts()?) };
     let account = store.account_by_email(&email.trim().to_lowercase())?;
-    Ok(vec![account.ok_or_else(no_account)?])
+    Ok(vec![account.ok_or_else(|| no_account(email))?])
 }
 
 /// Update the schema of the database, as `serve` does when it starts
@@ -78,7 +78,7 @@ pub(crate) fn migrate(args: &MigrateArgs, out: &mut dyn Write) -> Result<Exit, F
 /// Copy an SQLite database while a server uses it
 ///
 /// The copy shows the database at one point in time. Restore it by replacing the old file while no server
-/// runs (remove the old -wal and -shm files too), or name it in --database. It is checked before it gets its
+/// runs (also remove the old -wal and -shm files), or name it in --database. It is checked before it gets its
 /// name, and no file is overwritten. It contains all data of the database: keep it private. For PostgreSQL
 /// use pg_dump and pg_restore.
 #[derive(Debug, Args)]

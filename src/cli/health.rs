@@ -105,7 +105,7 @@ pub(crate) fn run(action: &HealthAction, out: &mut dyn Write) -> Result<Exit, Fa
     Ok(Exit::Done)
 }
 
-/// Returns what the store has of a kind, as far as `members` returns something to list.
+/// Returns what the store has of a kind, without what `members` returns nothing for.
 fn stored<T: Default + Serialize + DeserializeOwned>(
     store: &Store,
     kind: Learned,
@@ -130,7 +130,7 @@ fn opening(state: &BreakerState) -> Option<Value> {
     }))
 }
 
-/// Returns the learned deadline of a module, if there is one.
+/// Returns the learned deadline of a module, if any.
 fn deadline(tally: &Tally) -> Option<Value> {
     let deadline = tally.deadline(Timestamp::now(), Duration::MAX)?;
     let (millis, detail) = (deadline.as_millis() as u64, format!("{:.1}s", deadline.as_secs_f64()));

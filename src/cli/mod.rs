@@ -140,8 +140,8 @@ pub fn command() -> Command {
 /// Lets `-h` show the ordinary options, so that it fits on a screen.
 fn with_short_help(command: Command) -> Command {
     let command = command.mut_args(|arg| {
-        let is_hidden = arg.get_help_heading().is_some() && !ORDINARY.contains(&arg.get_id().as_str());
-        arg.hide_short_help(is_hidden)
+        let is_ordinary = arg.get_help_heading().is_none() || ORDINARY.contains(&arg.get_id().as_str());
+        if is_ordinary { arg } else { arg.hide_short_help(true) }
     });
     command.mut_subcommands(with_short_help)
 }
@@ -153,7 +153,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(sightline) => sightline.action,
         Err(error) => return show(error),
     };
-    // The collector of a server's log reads the error that ends it, too.
+    // The collector of a server's log also reads the error that ends it.
     let errors = if let Action::Serve(args) = &action { args.config.log.format } else { LogFormat::Text };
     let mut out = BufWriter::new(io::stdout());
     let ended = act(action, &mut out).and_then(|exit| out.flush().map(|()| exit).map_err(Failure::from));
@@ -161,7 +161,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     drop(out.into_parts());
     ended.unwrap_or_else(|failure| {
         if !matches!(failure, Failure::OutputClosed) {
-            // If standard error is closed too, nothing can report the error.
+            // If standard error is also closed, nothing can report the error.
             let _ = io::stderr().write_all(fatal_line(errors, &failure.to_string()).as_bytes());
         }
         failure.exit()

@@ -86,9 +86,9 @@ impl SavedReport {
         let usage = |text: String| Failure::Usage(format!("{}: {text}", path.display()));
         let text = files::read(path, MAX_BYTES)
             .map_err(|error| usage(format!("cannot read the report ({error})")))?;
-        let allowed = "expected a report from `search --format json` or `/export?format=json`";
+        let expected = "expected a report from `search --format json` or `/export?format=json`";
         let mut report: Self = serde_json::from_slice(&text)
-            .map_err(|error| usage(format!("not a report in JSON ({error}); {allowed}")))?;
+            .map_err(|error| usage(format!("not a report in JSON (line {}): {expected}", error.line())))?;
         report.run.as_of = report.run.summary.completed_at.unwrap_or_else(Timestamp::now);
         Ok(report)
     }

@@ -17,7 +17,7 @@ use crate::runs::suppression::SuppressKey;
 pub(crate) enum SuppressAction {
     /// Hash identifiers from standard input, one on each line, into lines for a list
     ///
-    /// Each identifier is normalized as in a search, and case is ignored, so that other spellings match too.
+    /// Each identifier is normalized as in a search, and case is ignored, so that other spellings also match.
     /// Blank lines and lines that start with # are skipped. Nothing is written unless every line is a valid
     /// identifier of the type.
     #[command(after_help = "\

@@ -106,7 +106,7 @@ pub struct CatalogConfig {
     #[arg(id = "catalog_files", long = "catalog", value_name = "FILE")]
     #[arg(value_delimiter = ':', value_parser = checked(readable_file))]
     pub files: Vec<PathBuf>,
-    /// Leave out the built-in modules
+    /// Omit the built-in modules
     #[arg(long, value_parser = BoolishValueParser::new(), requires_if("true", "catalog_files"))]
     pub no_builtin: bool,
 }
@@ -121,7 +121,7 @@ pub struct EngineConfig {
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "realistic")]
     #[arg(ignore_case = true, hide_possible_values = true)]
     pub sandbox: SandboxMode,
-    /// Use modules that touch a sign-in page too (never with a password)
+    /// Also use modules that touch a sign-in page (never with a password)
     #[arg(long, value_parser = BoolishValueParser::new())]
     pub discovery: bool,
     /// Let checks reach private and loopback addresses: for labs only
@@ -153,7 +153,7 @@ pub struct EngineConfig {
     )]
     #[arg(long, value_name = "URL", value_parser = secret(str::parse::<OutboundProxy>))]
     pub outbound_proxy: Option<OutboundProxy>,
-    /// PEM file of certificate authorities to trust for outgoing requests, besides the built-in ones
+    /// PEM file of certificate authorities to trust for outgoing requests, in addition to the built-in ones
     #[arg(id = "ca_file", long = "ca-file", value_name = "FILE", value_parser = checked(authorities))]
     pub authorities: Option<Authorities>,
     /// Key that modules need (repeatable; variable: SIGHTLINE_KEY_NAME, which other users of the machine

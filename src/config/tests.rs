@@ -25,7 +25,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--database", "@/nowhere/hunter2"], "value for --database <URL>: cannot read the file after the @"),
     (
         &["--database", "@/proc/self/comm"],
-        "value for --database <URL>: in the file: invalid database address: allowed: sqlite:PATH or",
+        "value for --database <URL>: in the file: invalid database address: expected sqlite:PATH or",
     ),
     (&["--base-url", "ftp://x"], "\"ftp://x\" for --base-url <URL>: expected an http:// or https:// address"),
     (&["--base-url", "http://x/?a=b"], "for --base-url"),
@@ -47,7 +47,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["--trusted-proxy", "10.0.0.0/33"], "for --trusted-proxy <NETWORK>: expected an IP address or network"),
     (
         &["--database", "mysql://u:hunter2@h/d"],
-        "value for --database <URL>: invalid database address: allowed: sqlite:PATH or",
+        "value for --database <URL>: invalid database address: expected sqlite:PATH or",
     ),
     (
         &["--database", "sqlite:"],

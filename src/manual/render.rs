@@ -1,6 +1,6 @@
 //! Markdown as HTML.
 //!
-//! Raw HTML in a page is left out, so that a page never contains a script. Links between pages lose `.md`: a page
+//! Raw HTML in a page is omitted, so that a page never contains a script. Links between pages lose `.md`: a page
 //! is at the same address without it. Headings get the ids that GitHub gives them, so that a link to a heading
 //! works in both places.
 
@@ -36,7 +36,7 @@ pub fn render(markdown: &str, page: &str, picture_address: impl Fn(&str) -> Stri
                 let dest_url = picture_address(&dest_url).into();
                 rendered.push(Event::Start(Tag::Image { link_type, dest_url, title, id }));
             }
-            // A wide table scrolls by itself, also with the keyboard.
+            // A wide table scrolls in its own box, also with the keyboard.
             Event::Start(Tag::Table(_)) => {
                 rendered.push(Event::Html("<div class=\"table\" tabindex=\"0\">".into()));
                 rendered.push(event);

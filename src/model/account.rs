@@ -63,6 +63,9 @@ impl fmt::Debug for SecretHash {
     }
 }
 
+/// The maximum number of keys of an account that are not revoked.
+pub const MOST_KEYS: usize = 100;
+
 /// The stored facts about a key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyRecord {

@@ -85,9 +85,8 @@ pub fn tag(field: &str, text: &str) -> Result<String, Refusal> {
     if fits && tag.chars().all(is_allowed) {
         return Ok(tag);
     }
-    let message = "a tag is empty, too long or has another sign";
-    let allowed = "1 to 40 letters, digits and the signs - _ . : / + # @";
-    Err(Refusal::invalid_request(field, message, allowed))
+    let allowed = "1 to 40 letters, digits or - _ . : / + # @";
+    Err(Refusal::invalid_request(field, format!("a tag must be {allowed}"), allowed))
 }
 
 /// Returns the tags in their stored form, each once, in the order in which they are given.

@@ -71,7 +71,8 @@ codes! {
     IdempotencyConflict = "idempotency_conflict": 409;
     /// A run is in progress, and only runs that have ended can be compared.
     RunNotEnded = "run_not_ended": 409;
-    /// The account has the maximum number of webhooks or watches, the webhook is disabled, or the lead cannot be followed.
+    /// The account has the maximum number of webhooks or watches, the webhook is disabled, the lead cannot be followed, or
+    /// this version no longer accepts the query of the search.
     Conflict = "conflict": 409;
     /// The body is larger than 64 KiB, or than 2 MiB for a batch.
     PayloadTooLarge = "payload_too_large": 413;
@@ -108,7 +109,7 @@ pub fn in_order<T: Ord>(member: &str, mut words: Vec<T>, known: &[&str]) -> Resu
     words.sort_unstable();
     words.dedup();
     if words.is_empty() {
-        let message = format!("{member}: at least one known word is needed");
+        let message = format!("choose at least one of {}", known.join(", "));
         return Err(Refusal::invalid_request(member, message, values(known)));
     }
     Ok(words)
@@ -138,7 +139,7 @@ impl Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.cause, self.allowed()) {
             (Some(cause), _) => f.write_str(cause),
-            (None, allowed) if allowed.is_empty() => f.write_str(&self.message),
+            (None, allowed) if self.message.contains(&allowed) => f.write_str(&self.message),
             (None, allowed) => write!(f, "{}: expected {allowed}", self.message),
         }
     }
@@ -213,6 +214,11 @@ impl Refusal {
         Self::new(Code::InvalidRequest, message).with("field", field).with("allowed", allowed)
     }
 
+    /// Returns 400: a field is none of the words that it can be.
+    pub fn not_one_of(field: &str, words: &[&str]) -> Self {
+        Self::invalid_request(field, format!("{field} must be one of {}", words.join(", ")), values(words))
+    }
+
     /// Returns 400: a query is not valid.
     pub fn invalid_query(field: &str, error: QueryError) -> Self {
         Self::invalid_request(field, error.message, error.allowed)
@@ -254,6 +260,11 @@ impl Refusal {
     /// the same in each case.
     pub fn no_such(thing: &str) -> Self {
         Self::new(Code::NotFound, format!("unknown {thing}"))
+    }
+
+    /// Returns 409: an earlier version has stored the query of the search, and this one refuses it.
+    pub fn outdated_query() -> Self {
+        Self::new(Code::Conflict, "the query of the search is no longer valid: start another search")
     }
 
     /// Returns 409: a request with the same idempotency key is in progress.

@@ -6,9 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::credits::cost;
 use crate::model::follow::FollowOrder;
+use crate::model::refusal::Refusal;
 use crate::model::run::RunOptions;
 use crate::modules::catalog::Choice;
 use crate::modules::query::{Query, SearchType};
+
+/// The longest purpose of a search in characters.
+pub const MAX_PURPOSE: usize = 200;
 
 /// What a run, a row of a batch or a watch searches for. As JSON, it is stored with the row of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,4 +57,17 @@ impl Search {
     pub fn cost(&self) -> u64 {
         cost(self.premium)
     }
+}
+
+/// Returns the purpose of a search without the white space around it.
+///
+/// # Errors
+/// Returns the refusal of an empty or too long one, and of control characters.
+pub fn purpose(text: &str) -> Result<String, Refusal> {
+    let text = text.trim();
+    if (1..=MAX_PURPOSE).contains(&text.chars().count()) && !text.chars().any(char::is_control) {
+        return Ok(text.to_owned());
+    }
+    let allowed = format!("a text of 1 to {MAX_PURPOSE} characters without control characters");
+    Err(Refusal::invalid_request("purpose", format!("purpose must be {allowed}"), allowed))
 }

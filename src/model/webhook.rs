@@ -102,7 +102,7 @@ pub fn receiver_url(text: &str, allows_http: bool) -> Result<String, Refusal> {
         let allowed = format!(
             "an {schemes} address of at most {MOST_URL_BYTES} bytes, without a user name, a password and a fragment"
         );
-        Refusal::invalid_request("url", "url is not allowed", allowed)
+        Refusal::invalid_request("url", format!("url must be {allowed}"), allowed)
     })
 }
 

@@ -1,7 +1,7 @@
 //! CSV with one row for each result (RFC 4180). A cell that a spreadsheet would run as a formula, also after
-//! a `;`, begins with `'`: see [`cell`]. This applies to telephone numbers that begin with `+`, too.
+//! a `;`, starts with `'`: see [`cell`]. This also applies to telephone numbers that start with `+`.
 //!
-//! Metadata that most profiles have are columns of their own, empty for a result without them. The column
+//! Metadata that most profiles have are separate columns, empty for a result without them. The column
 //! `metadata` contains all metadata as JSON. `sources` lists the ids of the modules that found the result.
 //! `note` and `not_this_person` are what the owner of the run has noted.
 

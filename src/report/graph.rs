@@ -150,7 +150,8 @@ fn account_type(platform: &str) -> String {
 }
 
 /// Returns an observable. Its id is made from the given properties as canonical JSON (RFC 8785), which sorts them by name.
-fn observable(kind: &str, properties: Value) -> Value {
+fn observable(kind: &str, mut properties: Value) -> Value {
+    properties.sort_all_objects();
     let id = format!("{kind}--{}", named_uuid(&OBSERVABLES, properties.to_string().as_bytes()));
     with(json!({ "type": kind, "spec_version": "2.1", "id": id }), properties)
 }

@@ -59,7 +59,7 @@ pub(super) fn page(run: &RunRecord, catalog: &Catalog) -> io::Result<String> {
     let rendered = page.render().map_err(io::Error::other)?;
     let mut text = String::with_capacity(rendered.len());
     for line in rendered.lines().map(str::trim_end) {
-        // Parts that are left out leave their empty lines.
+        // Omitted parts leave their empty lines.
         if !line.is_empty() || !text.ends_with("\n\n") {
             text.push_str(line);
             text.push('\n');

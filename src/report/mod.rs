@@ -13,7 +13,7 @@
 //! | `markdown` | the same as text |
 //! | [`account`] | the export of an account |
 //!
-//! | format | content | left out |
+//! | format | content | omitted |
 //! |---|---|---|
 //! | `json` | the run with all results, and `modules`: how each module ended | nothing |
 //! | `ndjson` | one result on each line and nothing else, so that all lines have the same shape | the run, its coverage |
@@ -48,7 +48,7 @@ use utoipa::ToSchema;
 
 use crate::base::text::{json, write_json};
 use crate::base::words::words;
-use crate::model::refusal::{Refusal, values};
+use crate::model::refusal::Refusal;
 use crate::modules::catalog::Catalog;
 use crate::runs::graph::Graph;
 use crate::runs::record::RunRecord;
@@ -58,7 +58,7 @@ words! {
     /// A format of a report: `json` (the whole run in one document), `ndjson` (one result on each line), `csv`
     /// (one row for each result), `html` (one page to read), `pdf` (the same page, printed by a browser), `md`
     /// (Markdown), `graphml` or `stix` (the entities and what joins them).
-    // The word is the extension of the files, too.
+    // The word is also the extension of the files.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
     #[serde(rename_all = "snake_case")]
     #[schema(as = ReportFormat)]
@@ -98,7 +98,7 @@ impl Format {
         let is_wanted = |format: &&Self| name.is_none_or(|name| format.as_str() == name);
         known.iter().find(is_wanted).copied().ok_or_else(|| {
             let names: Vec<&str> = known.iter().map(|format| format.as_str()).collect();
-            Refusal::invalid_request("format", "the format is unknown", values(&names))
+            Refusal::not_one_of("format", &names)
         })
     }
 
@@ -117,7 +117,7 @@ impl Format {
         }
     }
 
-    /// Returns what a file in this format begins with: spreadsheets on Windows read UTF-8 without a byte order mark as another
+    /// Returns the start of a file in this format: spreadsheets on Windows read UTF-8 without a byte order mark as another
     /// encoding.
     pub fn mark(self) -> &'static [u8] {
         if self == Self::Csv { "\u{feff}".as_bytes() } else { b"" }

@@ -215,8 +215,7 @@ impl Runs {
         if !run.status.is_terminal() {
             return Err(refused("the search has not ended: stop it first, or wait for its end"));
         }
-        let query = Query::parse(run.search_type, &run.query)
-            .map_err(|_| refused("the query of the search is no longer valid: start another search"))?;
+        let query = Query::parse(run.search_type, &run.query).map_err(|_| Refusal::outdated_query())?;
         let (catalog, left) = (self.catalog(), reports.iter().filter(|report| may_conclude(report)));
         let modules: Vec<_> = left
             .filter_map(|report| catalog.get(&report.module))

@@ -1,4 +1,4 @@
-//! What the API and the web app do alike: start a search, ask again, follow a lead, run a watch. Each makes its checks in
+//! The use cases that the API, the web app and MCP share: start a search, ask again, follow a lead, run a watch. Each makes its checks in
 //! one order, and says why not by one [`Refusal`].
 
 mod files;
@@ -33,7 +33,7 @@ use crate::store::Store;
 use crate::watches::keeper;
 use crate::webhooks::registry::Webhooks;
 
-/// What the API and the web app are made of.
+/// The parts that the API, the web app and MCP use.
 #[derive(Clone)]
 pub struct Services {
     /// The accounts with their plans and credits.
@@ -50,9 +50,9 @@ pub struct Services {
     pub clock: Arc<dyn Clock>,
     /// The address that clients use, without a slash at its end.
     pub base_url: String,
-    /// The path of the base URL, without a slash at its end. Addresses in answers begin with it.
+    /// The path of the base URL, without a slash at its end. Addresses in answers start with it.
     pub root: String,
-    /// Whether a simulated web answers every search. Every answer says so then.
+    /// Whether a simulated web answers every search. Every answer then reports it.
     pub sandbox: bool,
 }
 
@@ -223,7 +223,7 @@ impl Services {
     /// Calls `make` with what a run has found, and with what the runs below it have found if `family` is true.
     ///
     /// # Errors
-    /// Returns a failure of the store.
+    /// Returns the refusal of a run whose query is no longer valid, and a failure of the store.
     pub fn of_family<T>(
         &self,
         run: RunRecord,
@@ -231,21 +231,19 @@ impl Services {
         make: impl FnOnce(&[Findings<'_>], &ProfileIndex) -> T,
     ) -> Result<T, Refusal> {
         let catalog = self.runs.catalog();
+        let found = findings(&run)?;
         if family {
             return Ok(make(&self.runs.family(run)?.findings(), catalog.profiles()));
         }
-        let found = run.findings().ok_or_else(|| Refusal::internal("the stored query is not valid"))?;
         Ok(make(&[found], catalog.profiles()))
     }
 
     /// Returns what changed from one run to another one.
     ///
     /// # Errors
-    /// Returns the refusal of runs that cannot be compared.
+    /// Returns the refusal of runs that cannot be compared, or whose query is no longer valid.
     pub fn diff(&self, before: &RunRecord, after: &RunRecord) -> Result<Diff, Refusal> {
-        let runs = before.findings().zip(after.findings());
-        let (before, after) = runs.ok_or_else(|| Refusal::internal("the stored query is not valid"))?;
-        Diff::between(&before, &after, self.runs.catalog().profiles())
+        Diff::between(&findings(before)?, &findings(after)?, self.runs.catalog().profiles())
     }
 
     /// Returns a run of the caller.
@@ -271,6 +269,10 @@ impl Services {
     pub fn find_watch(&self, caller: &Caller, id: WatchId) -> Result<Watch, Refusal> {
         self.store.watch(caller.account.id, id)?.ok_or_else(|| Refusal::no_such("watch"))
     }
+}
+
+fn findings(run: &RunRecord) -> Result<Findings<'_>, Refusal> {
+    run.findings().ok_or_else(Refusal::outdated_query)
 }
 
 /// Returns the kinds of changes of a watch sorted, each once.

@@ -13,7 +13,7 @@ use postgres::config::{Config, SslMode};
 
 use super::limits::{POSTGRES_LIMITS, POSTGRES_SETTINGS};
 
-const FORMS: &str = "allowed: sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+const FORMS: &str = "expected sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
 
 /// The address of a database: `sqlite:PATH` or `postgres://…` (`postgresql://…`).
 ///
@@ -75,11 +75,11 @@ fn sqlite_path(path: &str) -> Result<PathBuf, String> {
     let why = if path.starts_with("//") {
         "after \"sqlite://\" an absolute path must follow; use sqlite:PATH".to_owned()
     } else if path.is_empty() || path.ends_with('/') {
-        format!("a file name is missing; {FORMS}")
+        format!("a file name is missing: {FORMS}")
     } else if path.starts_with(':') {
         "a database in memory is lost when the program ends; use sqlite:PATH".to_owned()
     } else if path.contains("://") {
-        format!("a path must follow \"sqlite:\", not another address; {FORMS}")
+        format!("a path must follow \"sqlite:\", not another address: {FORMS}")
     } else if path.contains('?') {
         "an SQLite address has no parameters: \"?\" is not allowed in its path".to_owned()
     } else {
@@ -157,7 +157,7 @@ impl PostgresTarget {
                 "sslrootcert" => roots = (value != "system").then(|| PathBuf::from(&*value)),
                 _ if KNOWN.split(", ").any(|known| known == name) => address.extend(["&", parameter]),
                 _ => {
-                    let allowed = format!("is not supported; allowed: sslmode, sslrootcert, {KNOWN}");
+                    let allowed = format!("is not supported: expected sslmode, sslrootcert, {KNOWN}");
                     return Err(refused(&allowed));
                 }
             }
@@ -177,7 +177,7 @@ impl PostgresTarget {
             "verify-full" => (SslMode::Require, Verify::Full),
             _ => {
                 let allowed = "disable, prefer, require, verify-ca, verify-full";
-                return Err(format!("invalid `sslmode`; allowed: {allowed}"));
+                return Err(format!("invalid `sslmode`: expected {allowed}"));
             }
         };
         config.ssl_mode(ssl);
@@ -227,9 +227,9 @@ mod tests {
     #[test]
     fn each_mistake_is_reported_without_the_password() {
         for (text, want) in [
-            ("", "allowed: sqlite:PATH or postgres://"),
-            ("mysql://u:hunter2@h/d", "allowed: sqlite:PATH or postgres://"),
-            ("host=h password=hunter2", "allowed: sqlite:PATH or postgres://"),
+            ("", "expected sqlite:PATH or postgres://"),
+            ("mysql://u:hunter2@h/d", "expected sqlite:PATH or postgres://"),
+            ("host=h password=hunter2", "expected sqlite:PATH or postgres://"),
             ("sqlite:", "a file name is missing"),
             ("sqlite:data/", "a file name is missing"),
             ("sqlite://data/x.db", "an absolute path must follow"),
@@ -239,7 +239,7 @@ mod tests {
             ("postgres://u:hunter2", "`port`"),
             (
                 "postgres://u:hunter2@h/d?sslmode=hunter2",
-                "invalid `sslmode`; allowed: disable, prefer, require, verify-ca",
+                "invalid `sslmode`: expected disable, prefer, require, verify-ca",
             ),
             ("postgres://u@h/d?sslcert=hunter2", "parameter 1 after the \"?\" is not supported"),
             ("postgres://u@h/d?password=x&hunter2=1", "parameter 2 after the \"?\" is not supported"),

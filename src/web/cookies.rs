@@ -2,7 +2,7 @@
 //! and a secret that the next page shows once.
 //!
 //! All are `HttpOnly; SameSite=Lax` and sent only to the app. With TLS they are `Secure` and their names
-//! begin with `__Secure-`, so that a page without TLS cannot set one. (`__Host-` would send them to every
+//! start with `__Secure-`, so that a page without TLS cannot set one. (`__Host-` would send them to every
 //! path.)
 
 use std::time::Duration;
@@ -38,29 +38,29 @@ words! {
         /// The session had ended when a form was sent.
         SessionOver = "Your session had ended, so the last form was not applied. Sign in to continue.",
         /// The password was set with a link.
-        PasswordSet = "Your password is set, and you are signed in.",
+        PasswordSet = "Your password has been set, and you are signed in.",
         /// The password was changed.
-        PasswordChanged = "Your password is changed. All other sessions have ended.",
+        PasswordChanged = "Your password has been changed. All other sessions have ended.",
         /// A session was ended.
         SessionEnded = "The session has ended.",
         /// A key was revoked.
-        KeyRevoked = "The key is revoked.",
-        /// A message to a webhook is sent soon.
-        MessageQueued = "The message is sent soon. Load the page again to see its answer.",
+        KeyRevoked = "The key has been revoked.",
+        /// A message to a webhook will be sent soon.
+        MessageQueued = "The message will be sent soon. Load the page again to see its answer.",
         /// A webhook was deleted.
-        WebhookDeleted = "The webhook and its deliveries are deleted.",
+        WebhookDeleted = "The webhook and its deliveries have been deleted.",
         /// A watch was created.
-        WatchCreated = "The watch is created. Its first run starts in a moment.",
+        WatchCreated = "The watch has been created. Its first run starts in a moment.",
         /// A watch was deleted.
-        WatchDeleted = "The watch and its changes are deleted. Its runs are in the history.",
+        WatchDeleted = "The watch and its changes have been deleted. Its runs are in the history.",
         /// A search was deleted.
-        SearchDeleted = "The search and its results are deleted.",
-        /// The account is deleted.
-        AccountDeleted = "Your account is deleted permanently. Its data is being removed.",
+        SearchDeleted = "The search and its results have been deleted.",
+        /// The account was deleted.
+        AccountDeleted = "Your account has been deleted permanently. Its data is being removed.",
         /// The plan of an account was changed by an operator.
-        PlanChanged = "The plan is changed. Running servers apply it within seconds.",
-        /// What was learned about hosts or modules is forgotten.
-        HealthReset = "What was learned is forgotten. All instances follow within seconds.",
+        PlanChanged = "The plan has been changed. Running servers apply it within seconds.",
+        /// What was learned about hosts or modules was forgotten.
+        HealthReset = "What was learned has been forgotten. All instances follow within seconds.",
     }
 }
 

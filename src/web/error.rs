@@ -168,7 +168,7 @@ impl From<StorageError> for WebError {
 const FIELDS: [&str; 5] = ["query", "email", "label", "name", "url"];
 
 /// The labels of other fields of forms, by their names in the API.
-const LABELS: [(&str, &str); 10] = [
+const LABELS: [(&str, &str); 14] = [
     ("every", "Interval"),
     ("notify_on", "Notify of results that were"),
     ("events", "Events"),
@@ -179,25 +179,46 @@ const LABELS: [(&str, &str); 10] = [
     ("plan", "Plan"),
     ("tags", "Tags"),
     ("note", "Note"),
+    ("time_budget", "Time for the search"),
+    ("follow", "Follow leads"),
+    ("purpose", "Purpose"),
+    ("type", "Type of search"),
 ];
+
+/// Returns the text of a refusal, which continues the label of its field if that has one.
+fn text_of(refusal: &Refusal, field: &str, has_label: bool) -> String {
+    let allowed = refusal.allowed();
+    // A label or the place names the field already.
+    let beginnings = [format!("invalid `{field}`: "), format!("{field} "), format!("{field}: ")];
+    let mistake = beginnings.iter().find_map(|beginning| refusal.message.strip_prefix(beginning));
+    let is_of_sites = matches!(field, "modules" | "exclude_modules");
+    let mut text = match mistake {
+        Some(mistake) if is_of_sites => sentence(mistake).replacen("modules", "sites", 1),
+        Some(mistake) if has_label => mistake.to_owned(),
+        mistake => sentence(mistake.unwrap_or(&refusal.message)),
+    };
+    if !text.ends_with('?') {
+        text.push('.');
+    }
+    // What the API and the shell show is of no use here.
+    if !text.contains(&allowed) && !is_of_sites {
+        text.push_str(&format!(" Allowed: {allowed}."));
+    }
+    if let Some(plans) = refusal.facts.get("plans").and_then(Value::as_array) {
+        let plans: Vec<&str> = plans.iter().filter_map(Value::as_str).collect();
+        text.push_str(&format!(" These plans do: {}. Nothing was charged.", plans.join(", ")));
+    }
+    if let (Some(cost), Some(left)) = (refusal.facts.get("cost"), refusal.facts.get("remaining")) {
+        text.push_str(&format!(" It costs {cost}, and {left} are left."));
+    }
+    text
+}
 
 impl From<Refusal> for WebError {
     fn from(refusal: Refusal) -> Self {
-        let (name, allowed) = (refusal.fact("field"), refusal.allowed());
-        // The label names the field already.
-        let named = refusal.message.split_once(": ").filter(|(before, _)| before.contains(name));
-        let mistake = named.filter(|_| !name.is_empty()).map_or(&*refusal.message, |(_, mistake)| mistake);
-        let mut text = format!("{}.", sentence(mistake));
-        if !text.contains(&allowed) {
-            text.push_str(&format!(" Allowed: {allowed}."));
-        }
-        if let Some(plans) = refusal.facts.get("plans").and_then(Value::as_array) {
-            let plans: Vec<&str> = plans.iter().filter_map(Value::as_str).collect();
-            text.push_str(&format!(" These plans do: {}. Nothing was charged.", plans.join(", ")));
-        }
-        if let (Some(cost), Some(left)) = (refusal.facts.get("cost"), refusal.facts.get("remaining")) {
-            text.push_str(&format!(" It costs {cost}, and {left} are left."));
-        }
+        let name = refusal.fact("field");
+        let label = LABELS.iter().find(|(field, _)| *field == name).map(|(_, label)| *label);
+        let mut text = text_of(&refusal, name, label.is_some());
         let wait = refusal.facts.get("retry_after").and_then(Value::as_u64).map(Duration::from_secs);
         let title = match refusal.code {
             Code::InvalidApiKey => return Self::not_signed_in(),
@@ -208,7 +229,7 @@ impl From<Refusal> for WebError {
             }
             Code::IdempotencyMismatch => {
                 let text =
-                    "This form was sent before, with other values. Send it again if you want this, too.";
+                    "This form was sent before, with other values. Send it again if you also want this.";
                 return Self::new(409, "Not done yet.", text).at(Shown::NewForm);
             }
             Code::RateLimited => {
@@ -219,10 +240,7 @@ impl From<Refusal> for WebError {
                 );
                 "Too many requests"
             }
-            Code::InvalidRequest => LABELS
-                .iter()
-                .find(|(field, _)| *field == name)
-                .map_or("Invalid request.", |(_, label)| *label),
+            Code::InvalidRequest => label.unwrap_or("Invalid request."),
             Code::Suppressed => "Not searched.",
             Code::PlanRequired => "Another plan is needed.",
             Code::InsufficientCredits => "Not enough credits.",
@@ -235,7 +253,7 @@ impl From<Refusal> for WebError {
         match wait {
             Some(wait) => error.retry_after(wait),
             None if refusal.code == Code::MethodNotAllowed => {
-                Self { header: Some(Box::new(("Allow", allowed))), ..error }
+                Self { header: Some(Box::new(("Allow", refusal.allowed()))), ..error }
             }
             None => error,
         }
@@ -252,7 +270,7 @@ impl From<SignInError> for WebError {
             SignInError::UnknownSession => Self::no_such_page(),
             SignInError::LinkOver => {
                 let text = "It was already used, replaced by a newer one, or is older than three days. \
-                            Ask whoever runs this service for a new one.";
+                            Ask the operator of this service for a new one.";
                 Self::new(404, "This link is no longer valid", text)
             }
             SignInError::TooMany(wait) => {

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::base::encoding::hex;
 use crate::base::secret::random;
 use crate::http::Request;
+use crate::model::refusal::Refusal;
 
 /// The prefix of a form's token as an idempotency key, so that it never equals a key that a program of the account uses.
 const ONCE_PREFIX: &str = "web-form:";
@@ -49,6 +50,20 @@ impl Form {
         self.all(name).any(|given| given == value)
     }
 
+    /// Returns the number of a field that may be empty.
+    ///
+    /// # Errors
+    /// Returns the refusal of anything else than a whole number from 1 to `most`.
+    pub(super) fn number(&self, name: &str, most: u8) -> Result<Option<u8>, Refusal> {
+        let text = self.get(name).trim();
+        let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+        if number.is_some() || text.is_empty() {
+            return Ok(number);
+        }
+        let allowed = format!("a whole number from 1 to {most}");
+        Err(Refusal::invalid_request(name, format!("{name} must be {allowed}"), allowed))
+    }
+
     /// Sets the only value of a field.
     pub fn set(&mut self, name: &str, value: &str) {
         self.0.retain(|(key, _)| key != name);
@@ -75,7 +90,7 @@ impl Form {
         form
     }
 
-    /// Returns the address parameters of the fields that are not empty: empty, or beginning with a question mark.
+    /// Returns the address parameters of the fields that are not empty: empty, or starting with a question mark.
     pub(super) fn query(&self) -> String {
         let pairs = self.fields().filter(|(_, value)| !value.is_empty());
         let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();

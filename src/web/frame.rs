@@ -43,7 +43,7 @@ const SCRIPTS: &str = concat!(
 /// The data of `layout.html`. The struct of every page has it in the field `frame`.
 #[derive(Debug, Clone)]
 pub struct Frame {
-    /// The path of the base URL, which is usually empty. Every address begins with it.
+    /// The path of the base URL, which is usually empty. Every address starts with it.
     pub root: String,
     /// The pattern of the route, which determines the current entry of the menu.
     pub here: &'static str,
@@ -111,7 +111,7 @@ struct ErrorPage<'a> {
     request_id: &'a str,
 }
 
-/// Returns the page of an error.
+/// Returns the page of an error, and logs its cause.
 pub(super) fn error_page(error: &WebError, frame: &Frame, request_id: &RequestId) -> Response {
     if let Some(cause) = &error.cause {
         // The store itself logs that it is unavailable, once for all requests.

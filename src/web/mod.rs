@@ -14,7 +14,7 @@
 //! | `pages` | the handlers of pages |
 //! | `templates/` | askama templates (`askama.toml` says where they are); `layout.html` is the frame of each page |
 //!
-//! Addresses in templates begin with `{{ frame.root }}`, so the app works under any path of the base URL.
+//! Addresses in templates start with `{{ frame.root }}`, so the app works under any path of the base URL.
 //!
 //! To add a page: add a row in [`routes`], a handler in `pages`, and a template that extends `layout.html`
 //! and whose struct has a field `frame`. A form that changes something includes `csrf.html`. A handler of a form decodes

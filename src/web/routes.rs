@@ -40,8 +40,8 @@ pub struct Endpoint {
     /// The rate limit for which the request counts, shared with the API. Streams have one, and requests that read or
     /// write more than the few rows of a page. (A search of the form is counted when it starts.)
     pub counts: Option<Policy>,
-    /// Whether a page's script sends the request by itself. Such requests do not extend the session, so an open page
-    /// does not either.
+    /// Whether a page's script sends the request without an action of the user. Such requests do not extend the session,
+    /// so an open page does not either.
     pub is_unattended: bool,
     /// Whether the handler waits, to hash a password or to read much data, so that it runs on its own thread.
     pub is_slow: bool,
@@ -64,7 +64,7 @@ const fn read(path: &'static str, handler: Handler) -> Route {
     get(path, handler).counting(Policy::Read)
 }
 
-/// What the script of a page fetches by itself.
+/// What the script of a page fetches automatically.
 const fn part(path: &'static str, handler: Handler) -> Route {
     let mut route = get(path, handler);
     route.endpoint.is_unattended = true;

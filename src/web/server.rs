@@ -130,7 +130,7 @@ impl Web {
         Router::new(self, ROUTES, "/app none")
     }
 
-    /// Finds the session of the request. Also fills in the frame, which error pages need too.
+    /// Finds the session of the request. Also fills in the frame, which error pages also need.
     fn visit(
         &self,
         endpoint: &Endpoint,
@@ -150,7 +150,7 @@ impl Web {
             state.frame.csrf = masked(&signed_in.session.csrf);
         } else if endpoint.access == Access::Anyone {
             let token = self.form_cookie(&request).unwrap_or_else(Token::generate);
-            // The cookie is set again each time, so that its lifetime begins with the newest form.
+            // The cookie is set again each time, so that its lifetime starts with the newest form.
             state.cookies.push(self.cookies.set(Cookie::Form, token.expose()));
             state.frame.csrf = masked(&csrf_of(&token));
         }

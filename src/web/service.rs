@@ -39,7 +39,7 @@ impl Web {
         Self { services, sign_ins, threads, origin: origin.unwrap_or_default(), cookies }
     }
 
-    /// Returns a redirect (303) to another page of the app. `path` begins with `/app`.
+    /// Returns a redirect (303) to another page of the app. `path` starts with `/app`.
     pub(super) fn redirect(&self, path: &str) -> Answer {
         self.redirect_with(path, &[])
     }

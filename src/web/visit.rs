@@ -27,9 +27,9 @@ const MOST_SECRET_BYTES: usize = 128;
 /// A request with its session and form. It owns its data, because its handler may run on another thread.
 #[derive(Debug)]
 pub struct Visit {
-    /// The request.
+    /// The request with its whole body.
     pub request: Request,
-    /// The id of the request.
+    /// The id that the client has sent, or a new one.
     pub request_id: RequestId,
     /// The frame of the answer's page, also for an error.
     pub frame: Frame,
@@ -46,7 +46,7 @@ pub struct Visit {
 /// The session and account of a visitor who is signed in.
 #[derive(Debug, Clone)]
 pub struct SignedIn {
-    /// The session.
+    /// The session of the cookie, which has not ended.
     pub session: Session,
     /// The account with its plan. In the audit it is the owner of the action.
     pub caller: Caller,
@@ -98,7 +98,7 @@ impl Visit {
         self.segments.get(segment).and_then(|text| text.parse().ok()).ok_or_else(WebError::no_such_page)
     }
 
-    /// Returns the secret that the request before this one has made. Only one that begins with `prefix` is returned,
+    /// Returns the secret that the request before this one has made. Only one that starts with `prefix` is returned,
     /// since the browser may send anything.
     pub(super) fn made(&self, prefix: &str) -> Option<String> {
         self.made.clone().filter(|made| made.len() <= MOST_SECRET_BYTES && made.starts_with(prefix))

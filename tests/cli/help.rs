@@ -33,6 +33,8 @@ fn the_help_of_every_command_has_an_example() {
     assert!(commands.len() > 30, "{commands:?}");
     for mut words in commands {
         let name = words.join(" ");
+        let short = ran(&[words.clone(), vec!["-h".to_owned()]].concat(), &[("COLUMNS", "100")]).code_is(0);
+        assert!(short.out.lines().count() <= 50, "it does not fit on a screen: {}", short.out);
         words.push("--help".to_owned());
         let help = ran(&words, &[]).code_is(0);
         assert_eq!(help.err, "");
@@ -71,7 +73,10 @@ fn table() -> String {
     let serve = command.find_subcommand("serve").unwrap();
     let mut table = String::from("| option | variable | default | |\n|---|---|---|---|\n");
     let mut heading = "";
-    for arg in serve.get_arguments().filter(|arg| arg.get_id() != "help" && !arg.is_hide_set()) {
+    let options: Vec<&Arg> =
+        serve.get_arguments().filter(|arg| arg.get_id() != "help" && !arg.is_hide_set()).collect();
+    assert!(options.len() <= 36, "{} options", options.len());
+    for arg in options {
         let group = arg.get_help_heading().unwrap();
         if group != heading {
             let _ = writeln!(table, "| **{group}** | | | |");

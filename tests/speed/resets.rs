@@ -115,7 +115,7 @@ fn an_operator_sees_and_resets_what_was_learned_in_the_web_app() {
             let answer = ann.post(PAGE, RESET, &[("kind", kind)]);
             assert_eq!((answer.status, answer.header("location")), (303, Some(PAGE)), "{answer}");
             let page = text(&ann.get(PAGE));
-            assert!(page.contains("What was learned is forgotten."), "{page}");
+            assert!(page.contains("What was learned has been forgotten."), "{page}");
             assert!(!page.contains(&format!("value=\"{kind}\"")), "nothing is left to reset: {page}");
         };
         // A reset of one name leaves the others as they are.

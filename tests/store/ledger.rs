@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use sightline::account::key::ApiKey;
 use sightline::account::service::{Accounts, Caller};
 use sightline::base::ids::{AccountId, KeyId, RunId};
-use sightline::model::account::{Account, KeyRecord};
+use sightline::model::account::{Account, KeyRecord, MOST_KEYS};
 use sightline::model::audit::Origin;
 use sightline::model::refusal::Code;
 use sightline::model::start::{NewRun, Started};
@@ -127,10 +127,15 @@ on_both! {
         assert!(f.store.add_key(&foreign, &Origin::CLI).unwrap());
         assert_eq!(f.store.key_by_hash(&newer.hash).unwrap(), Some((newer.clone(), f.account.clone())));
         let twin = KeyRecord { id: KeyId::new(), ..newer.clone() };
-        assert!(!f.store.add_key(&twin, &Origin::CLI).unwrap_err().is_unavailable(), "its hash is taken");
+        assert_eq!(f.store.add_key(&twin, &Origin::CLI).unwrap_err().code, Code::InternalError, "its hash is taken");
         assert_eq!(f.store.keys(Some(f.account.id)).unwrap(), [older.clone(), newer.clone()]);
-        assert_eq!(f.store.keys(None).unwrap(), [older, foreign, newer]);
+        assert_eq!(f.store.keys(None).unwrap(), [older, foreign, newer.clone()]);
         assert_eq!(f.store.keys(Some(AccountId::new())).unwrap(), []);
+        (2..MOST_KEYS).for_each(|_| drop(f.add_key("2026-03-03T00:00:00Z")));
+        let (_, surplus) = new_key(&f.account, "2026-03-03T00:00:00Z");
+        assert_eq!(f.store.add_key(&surplus, &Origin::CLI).unwrap_err().code, Code::Conflict);
+        assert!(f.store.revoke_key(newer.id, &Origin::CLI).unwrap());
+        assert!(f.store.add_key(&surplus, &Origin::CLI).unwrap(), "a revoked key does not count");
     }
 
     fn a_revoked_key_is_still_found_and_keeps_its_first_date(f) {

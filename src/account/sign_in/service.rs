@@ -28,7 +28,7 @@ pub enum SignInError {
     /// The account does not exist, has no password, or has another one. The message does not show which.
     #[error("the email address or the password is wrong")]
     Wrong,
-    /// There were too many attempts. The next one is allowed after this time.
+    /// There were too many attempts. The next one is possible after this time.
     #[error("too many attempts; the next one in {} s", .0.as_secs() + 1)]
     TooMany(Duration),
     /// The new password is refused. Contains why, and what to do.
@@ -186,7 +186,7 @@ impl SignIns {
         Ok(found)
     }
 
-    /// Returns the session with that token and its account, for a request that a page's script makes by itself. Such
+    /// Returns the session with that token and its account, for a request that a page's script makes without an action of the user. Such
     /// a request does not count as a use of the session.
     ///
     /// # Errors
@@ -218,7 +218,7 @@ impl SignIns {
     }
 
     /// Checks the password of an account before an operation that must not be possible in an unattended browser.
-    /// These attempts are limited too, separately from those to sign in.
+    /// These attempts are also limited, separately from those to sign in.
     ///
     /// # Errors
     /// Returns [`SignInError::Wrong`], [`SignInError::TooMany`], [`SignInError::Hashing`], or an error of the store.

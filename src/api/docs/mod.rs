@@ -98,7 +98,6 @@ impl Frame {
     }
 }
 
-/// A page.
 #[derive(Template)]
 #[template(config = "src/api/docs/askama.toml")]
 enum Page {
@@ -121,7 +120,7 @@ fn text(frame: &Frame, topic: &Topic) -> String {
     manual::render(topic.markdown, "", |name| frame.asset(name))
 }
 
-/// Returns the first paragraph of a page of the manual as HTML, without its element.
+/// Returns the first paragraph of a page of the manual as HTML, without the surrounding `<p>`.
 fn summary(frame: &Frame, topic: &Topic) -> String {
     let address = format!("manual/{}", topic.name);
     let paragraph = manual::render(topic.summary(), &address, |name| frame.asset(name));

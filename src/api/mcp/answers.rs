@@ -1,6 +1,6 @@
 //! The structured content of tools and resources: what the service states, apart from what third parties wrote.
 //!
-//! `coverage` is computed from counts alone. Text of third parties stands only in the members that `untrusted` names, as
+//! `coverage` is computed from counts alone. Text of third parties is only in the members that `untrusted` names, as
 //! strings of a JSON document, so it cannot change what an answer says about coverage.
 
 use std::borrow::Cow;
@@ -65,7 +65,7 @@ pub(super) struct Run {
     run: RunSummary,
     /// What was found. Untrusted.
     results: Vec<ResultRecord>,
-    /// Results that this answer leaves out: read them with `get_run`, `offset` and `limit`.
+    /// Results after these: read them with `get_run`, `offset` and `limit`.
     results_omitted: usize,
     /// Modules without a conclusion: nothing is known about them.
     unanswered: Vec<ModuleReport>,
@@ -88,7 +88,7 @@ pub(super) struct Changes {
 pub(super) struct Modules {
     /// Modules that fit the arguments.
     count: usize,
-    /// Modules that this answer leaves out: read them with `offset` and `limit`.
+    /// Modules after these: read them with `offset` and `limit`.
     modules_omitted: usize,
     /// The modules of this page.
     #[schema(value_type = Vec<Module<'static>>)]
@@ -109,7 +109,8 @@ pub(super) fn run(api: &Api, record: RunRecord, part: Range<usize>) -> Result<An
     let (run, found) = (record.summary.clone(), record.results.len());
     let family = api.runs.family(record)?;
     let (leads, leads_omitted) = first(MOST_LEADS, api.runs.leads(&family).all);
-    let (coverage, results_omitted) = (Some(Stated::of(&run)), found - results.len());
+    let results_omitted = found.saturating_sub(part.start + results.len());
+    let coverage = Some(Stated::of(&run));
     let content = Run { run, results, results_omitted, unanswered, unanswered_omitted, leads, leads_omitted };
     Ok(Answer { coverage, content, untrusted: &["results", "leads"] })
 }
@@ -137,9 +138,10 @@ pub(super) fn module_list(fitting: &[Module<'_>], part: Range<usize>) -> Answer<
          without a module are never asked: nothing can be said about them."
     );
     let modules: Vec<_> = fitting.iter().skip(part.start).take(part.len()).map(to_json).collect();
+    let modules_omitted = count.saturating_sub(part.start + modules.len());
     Answer {
         coverage: Some(Stated { statement, ..Stated::default() }),
-        content: Modules { count, modules_omitted: count - modules.len(), modules },
+        content: Modules { count, modules_omitted, modules },
         untrusted: &[],
     }
 }

@@ -17,10 +17,10 @@ use crate::model::run::{Progress, RunSummary};
 
 /// The longest time between two looks at the client: whether it still reads, and whether it gets news.
 const STEP: Duration = Duration::from_millis(500);
-/// What the address of a run begins with.
+/// The start of the address of a run.
 pub(super) const RUNS: &str = "sightline://runs/";
 
-/// The client while its request is answered: sends it a notification, if there is one, and returns whether it still
+/// The client while its request is answered: sends it an optional notification, and returns whether it still
 /// reads.
 pub(super) type Client<'a> = dyn FnMut(Option<&Value>) -> bool + 'a;
 

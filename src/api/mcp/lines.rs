@@ -10,9 +10,11 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::exchange::Exchange;
+use super::message::RpcError;
 use crate::account::service::Caller;
 use crate::api::context::Api;
 use crate::base::ids::RequestId;
+use crate::model::refusal::Refusal;
 
 /// Answers the messages of `input`, all of which are those of `caller`, until its end, and then gives up what is in
 /// progress.
@@ -47,7 +49,11 @@ pub fn serve(api: &Arc<Api>, caller: &Caller, input: impl BufRead, out: impl Wri
             match Exchange::begin((api, caller, &RequestId::accept(None)), None, text) {
                 // Further messages are read while a search is in progress.
                 Ok(Some(exchange)) if exchange.waits() => {
-                    scope.spawn(move || answer(&exchange));
+                    let id = exchange.id.clone();
+                    let started = thread::Builder::new().spawn_scoped(scope, move || answer(&exchange));
+                    if started.is_err() {
+                        send(&RpcError::from(Refusal::overloaded(1)).answer(Some(&id)).1);
+                    }
                 }
                 Ok(Some(exchange)) => answer(&exchange),
                 Ok(None) => {}

@@ -104,7 +104,7 @@ fn document((status, answer): &Answer) -> Reply {
     Reply::Now(json_response(*status, answer))
 }
 
-/// Returns whether the client reads streams. Clients of the protocol say so.
+/// Returns whether the client reads streams, as its `Accept` header says.
 fn accepts_stream(request: &Request) -> bool {
     request.header_values("accept").any(|value| value.to_ascii_lowercase().contains("text/event-stream"))
 }

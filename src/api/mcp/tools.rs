@@ -26,7 +26,6 @@ use crate::runs::record::RunRecord;
 /// The results in the first answer about a search.
 const FIRST: Range<usize> = 0..50;
 
-/// A tool.
 pub(super) struct Tool {
     name: &'static str,
     /// The definition, as clients get it.
@@ -216,7 +215,7 @@ struct RunArguments {
     /// Wait for the end of the search, for as long as the service allows.
     #[schema(default = false)]
     wait: Option<bool>,
-    /// Results that are left out at the beginning.
+    /// Results to skip at the beginning.
     #[serde(default, deserialize_with = "request::whole::<_, _, 0, 1_000_000>")]
     #[schema(minimum = 0, maximum = 1_000_000, default = 0)]
     offset: Option<usize>,
@@ -271,7 +270,7 @@ struct ModuleArguments {
     search_type: Option<SearchType>,
     /// Only modules of this category.
     category: Option<String>,
-    /// Modules that are left out at the beginning.
+    /// Modules to skip at the beginning.
     #[serde(default, deserialize_with = "request::whole::<_, _, 0, 1_000_000>")]
     #[schema(minimum = 0, maximum = 1_000_000, default = 0)]
     offset: Option<usize>,
@@ -348,7 +347,7 @@ fn schema_of<T: ToSchema>() -> Value {
     schema
 }
 
-/// Returns the schema of arguments: an object with no other members, of which those that are optional can be left out.
+/// Returns the schema of arguments: an object with no other members, of which those that are optional can be omitted.
 /// Null, which means a missing member, is not described.
 fn arguments_of<T: ToSchema>() -> Value {
     let mut schema = schema_of::<T>();

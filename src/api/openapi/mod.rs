@@ -10,8 +10,8 @@
 //!    does not compile without it.
 //! 2. Its answer is a type that derives `Serialize` and `ToSchema`. The docs of fields are descriptions for the API's
 //!    users: meaning, unit, bounds, what null means; `#[schema(examples(…))]` shows the form of a text. The text
-//!    of an `Option` that is always sent says what null means, after a semicolon (`; null if …`). One that is left out has
-//!    `skip_serializing_if`, and its text begins with `Present only`. The schema follows from these words.
+//!    of an `Option` that is always sent says what null means, after a semicolon (`; null if …`). One that is omitted has
+//!    `skip_serializing_if`, and its text starts with `Present only`. The schema follows from these words.
 //! 3. Name the headers that it reads and sends, with any type. `template.json` describes them.
 //! 4. A response is described by the text of its schema, unless the operation describes it. The statuses of errors are responses without a description. Added are 304 where `If-None-Match` is read, 415 for
 //!    a body, 422 for an `Idempotency-Key`, 404 for ids in the path, those of its access (401, 403, 429) and those of the
@@ -70,7 +70,7 @@ fn all_schemas(written: Value) -> Map<String, Value> {
     named::<InvalidRow>(&mut schemas);
     named::<Format>(&mut schemas);
     let mut all = tidied(schemas);
-    // What does not apply is left out.
+    // What does not apply is omitted.
     all.get_mut("SearchAnswer").into_iter().for_each(without_null);
     if let Value::Object(written) = written {
         all.extend(written);

@@ -54,7 +54,7 @@ pub(super) fn tidy(value: &mut Value) {
     follow_texts(members);
 }
 
-/// Lets a schema say what the texts about its members say: one with `; null` is always sent, and one that begins with `Present
+/// Lets a schema say what the texts about its members say: one with `; null` is always sent, and one that starts with `Present
 /// only` is never null.
 fn follow_texts(schema: &mut Map<String, Value>) {
     let mut sent = Vec::new();

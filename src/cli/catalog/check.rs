@@ -117,7 +117,7 @@ pub(super) fn run(mut args: CheckArgs, out: &mut dyn Write) -> Result<Exit, Fail
     Ok(report.exit())
 }
 
-/// Returns the modules to test, and the number of modules that are left out because they were not named.
+/// Returns the modules to test, and the number of modules that are skipped because they were not named.
 fn choose(args: &CheckArgs, catalog: &Catalog) -> Result<(Vec<Arc<Module>>, usize), Failure> {
     if args.modules.is_empty() {
         let all = args.choice.modules(catalog)?;

@@ -104,7 +104,7 @@ fn draft(args: &LearnArgs) -> Result<Entry, Failure> {
     let url = Url::parse(&template.replace("{query}", "www")).ok();
     let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
     let host = url.as_ref().and_then(Url::host_str);
-    let host = host.ok_or_else(|| invalid("expected one that begins with https:// or http://"))?;
+    let host = host.ok_or_else(|| invalid("expected one that starts with https:// or http://"))?;
     let host = host.strip_prefix("www.").unwrap_or(host);
     let id = args.id.clone().unwrap_or_else(|| {
         let plain =

@@ -73,7 +73,7 @@ impl Report {
             (count > 0 || *verdict == Verdict::Ok).then(|| format!("{count} {}", verdict.as_str()))
         });
         let mut text = format!("{} modules: {}", self.asked, counts.collect::<Vec<_>>().join(", "));
-        let left_out = format!("; {} left out", self.left_out);
+        let left_out = format!("; {} skipped", self.left_out);
         for (holds, what) in [
             (self.left_out > 0, left_out.as_str()),
             (!self.finished, "; stopped before all modules were tested"),

@@ -93,7 +93,7 @@ struct ChoiceArgs {
     /// Ask only these modules, by id (repeatable, or separated by commas)
     #[arg(long = "module", value_name = "ID", value_delimiter = ',')]
     modules: Vec<String>,
-    /// Leave these modules out, by id (repeatable, or separated by commas)
+    /// Skip these modules, by id (repeatable, or separated by commas)
     #[arg(long = "exclude-module", visible_alias = "exclude-modules", value_name = "ID")]
     #[arg(value_delimiter = ',')]
     exclude_modules: Vec<String>,
@@ -184,7 +184,7 @@ fn check_formats(
     } else if formats.iter().any(|format| format.is_pdf()) && engine.browsers.browser.is_none() {
         "a PDF needs a browser: --browser auto starts one (Debian: install chromium)"
     } else if is_list && follows {
-        "--follow needs a single query"
+        "--follow needs a single query; write a depth as --follow=2"
     } else {
         return Ok(());
     };
@@ -214,7 +214,8 @@ fn search(
                 match event {
                     SearchEvent::Ended(runs, _) => {
                         ends.push(exit_of(&runs[0]));
-                        runs.iter().for_each(|run| tell(run, is_list || run.summary.family.is_some()));
+                        runs.iter()
+                            .for_each(|run| write_summary(run, is_list || run.summary.family.is_some()));
                     }
                     SearchEvent::Suppressed => {
                         let (kind, query) = (row.query.search_type(), plain(row.query.raw()));
@@ -238,7 +239,7 @@ fn search(
 }
 
 /// Writes the summary of a search to standard error, with its query if there are several.
-fn tell(run: &RunRecord, is_named: bool) {
+fn write_summary(run: &RunRecord, is_named: bool) {
     let (kind, query) = (run.summary.search_type, plain(&run.summary.query));
     let name = if is_named { format!("{kind} {query}: ") } else { String::new() };
     // A closed standard error does not change the results.

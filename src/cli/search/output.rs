@@ -23,7 +23,6 @@ use crate::runs::family::plan::NextSearch;
 pub(super) enum Format {
     /// The table for people.
     Table,
-    /// A report.
     Report(report::Format),
 }
 
@@ -68,7 +67,7 @@ impl Format {
         }
     }
 
-    /// Returns what a file in this format begins with. Other outputs have no mark: a program would take it for a part of the
+    /// Returns the start of a file in this format. Other outputs have no mark: a program would take it for a part of the
     /// first column's name.
     pub(super) fn mark(self) -> &'static [u8] {
         if let Self::Report(format) = self { format.mark() } else { b"" }

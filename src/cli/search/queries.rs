@@ -80,7 +80,7 @@ impl Queries {
         if !draft.invalid.is_empty() {
             let rows = draft.invalid.iter().map(|row| {
                 let line = row.line.map_or_else(|| format!("row {}", row.row), |line| format!("line {line}"));
-                format!("{line}: {} ({}): {}", row.message, row.field, row.allowed)
+                format!("{line}: {}: {}: expected {}", row.field, row.message, row.allowed)
             });
             let listed = rows.collect::<Vec<_>>().join("\n  ");
             return Err(Failure::Usage(format!("invalid list {name}, nothing was searched:\n  {listed}")));

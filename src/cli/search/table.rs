@@ -18,7 +18,7 @@ const TYPE_WIDTH: usize = 12;
 const PLATFORM_WIDTH: usize = 24;
 /// The columns before the value, with the confidence and two spaces between columns.
 const BEFORE: usize = 4 + 2 + TYPE_WIDTH + 2 + PLATFORM_WIDTH + 2;
-/// The width of a terminal that does not tell its own, and the least to which rows are cut.
+/// The width if the terminal does not report one, and the minimum.
 const USUAL_WIDTH: usize = 80;
 const LEAST_WIDTH: usize = 60;
 /// The most facts of a kind that a terminal shows.
@@ -196,7 +196,7 @@ fn about(result: &ResultRecord) -> String {
     parts.join(" · ")
 }
 
-/// Returns the page that a person wants to open, if it is not the value itself.
+/// Returns the profile address, unless it equals the value.
 fn page_of(result: &ResultRecord) -> Option<&str> {
     result.profile_url().filter(|page| Some(*page) != result.value.as_deref())
 }

@@ -58,7 +58,7 @@ impl Choice {
 
 /// The error for a choice that is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}; allowed: {allowed}")]
+#[error("{message}: expected {allowed}")]
 pub struct ChoiceError {
     /// The refused field of the request, or the first one if there are several.
     pub field: &'static str,

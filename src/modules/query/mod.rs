@@ -84,7 +84,7 @@ pub struct Query {
 /// The error for a text that is not a valid query of its type. Its display text is meant for the caller and
 /// never repeats the query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}; allowed: {allowed}")]
+#[error("{message}: expected {allowed}")]
 pub struct QueryError {
     /// A description of the mistake.
     pub message: String,

@@ -34,7 +34,7 @@ pub struct Verdict {
     pub grade: Grade,
     /// The reason in one sentence.
     pub reason: String,
-    /// The record, if there is one.
+    /// The record, if any.
     pub record: Option<String>,
     /// The result that has the record.
     pub result: Option<u32>,
@@ -121,7 +121,7 @@ fn judged(
             (Grade::Unknown, "the record is too long to be read".to_owned())
         }
         1 => judge(value, found),
-        _ => (Grade::Weak, format!("there are {all} records, so none counts: only one is allowed")),
+        _ => (Grade::Weak, format!("there are {all} records, so none counts: only one may exist")),
     };
     verdict(name, grade, reason, found)
 }

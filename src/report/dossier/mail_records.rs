@@ -236,7 +236,7 @@ pub(super) fn tls_reports(record: &str) -> Judgement {
     })
 }
 
-/// Judges a BIMI record by itself and by the verdict on DMARC, without which no logo is shown.
+/// Judges a BIMI record by its content and by the verdict on DMARC, without which no logo is shown.
 pub(super) fn bimi(record: &str, dmarc: Grade) -> Judgement {
     let is_web = |text: &str| Url::parse(text).is_ok_and(|url| url.scheme() == "https");
     Tags::judge(record, |tags| {
@@ -261,6 +261,6 @@ pub(super) fn exchangers(records: &[&str]) -> Judgement {
     match records.iter().filter(|record| is_null(record)).count() {
         0 => good("mail is accepted by the servers that are named"),
         1 if records == ["0 ."] => good("the domain accepts no mail (null MX)"),
-        _ => weak("is invalid: a null MX must be `0 .` and stand alone"),
+        _ => weak("is invalid: a null MX must be `0 .`, the only record"),
     }
 }

@@ -10,7 +10,7 @@ use crate::model::run::ResultRecord;
 
 /// The most items of a list in a cell.
 const MOST_ITEMS: usize = 12;
-/// The length from which the same cell of further results is left out.
+/// The length from which the same cell of further results is omitted.
 const MOST_BYTES: usize = 200;
 /// The length of a day, as in `2026-05-06`.
 const DAY: usize = 10;
@@ -36,7 +36,7 @@ pub struct Row {
 }
 
 impl Table {
-    /// Makes the table of the results that belong in it. Columns that are empty in every row are left out.
+    /// Makes the table of the results that belong in it. Columns that are empty in every row are omitted.
     pub(super) fn new(shape: &Shape, results: &[ResultRecord]) -> Self {
         let (title, types, columns) = *shape;
         let mut rows: Vec<Row> = Vec::new();
@@ -64,7 +64,7 @@ impl Table {
 }
 
 impl Row {
-    /// Adds a result that states the same value: what it says besides, and its sources.
+    /// Adds a result that states the same value: what else it says, and its sources.
     fn add(&mut self, columns: &[Column], cells: Vec<String>, result: &ResultRecord) {
         for ((mine, other), column) in self.cells.iter_mut().zip(cells).zip(columns) {
             if mine.is_empty() {

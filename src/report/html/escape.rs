@@ -7,7 +7,7 @@ use askama::filters::{Escaper, Html};
 use crate::base::text::visible;
 
 /// Writes every value of a template as [`visible`] text, escaped for elements and quoted attributes. The `askama.toml` of
-/// reports and of the web app apply it, so that a template cannot leave it out except with the filter `safe`.
+/// reports and of the web app apply it, so that a template cannot omit it except with the filter `safe`.
 #[derive(Debug, Clone, Copy)]
 pub struct Plain;
 

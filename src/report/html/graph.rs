@@ -18,7 +18,7 @@ const MOST_LINKS: usize = 20;
 #[template(path = "graph.html", config = "src/report/html/askama.toml")]
 pub struct GraphList<'g> {
     entities: Vec<Entity<'g>>,
-    /// The number of entities that are left out.
+    /// The number of omitted entities.
     more: usize,
     /// The run whose results are on the same page, as the elements `result-ID`.
     run: Option<RunId>,

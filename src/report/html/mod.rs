@@ -8,8 +8,8 @@
 //! | `overview` | what the results say together, people, the categories, and the dossier as tables |
 //! | `graph` | what joins the results, as a list |
 //! | `results` | the results by category, in order of confidence |
-//! | `outcomes.css` | the colours of outcomes, which the web app uses, too |
-//! | `parts.css` | the style of overview, timeline, dossier and graph, which the web app uses, too |
+//! | `outcomes.css` | the colours of outcomes, which the web app also uses |
+//! | `parts.css` | the style of overview, timeline, dossier and graph, which the web app also uses |
 //! | `report.css` | style for the screen, light and dark, and for paper |
 //!
 //! The web app shows `overview.html` and `graph.html` in its own pages.
@@ -111,6 +111,6 @@ mod tests {
         let style = page.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
         let hash = STANDARD.encode(sha256(style));
         assert!(content_security_policy().contains(&hash));
-        assert!(page.contains(&format!("sha256-{hash}")), "in the page too, for a file that was kept");
+        assert!(page.contains(&format!("sha256-{hash}")), "also in the page, for a file that was kept");
     }
 }

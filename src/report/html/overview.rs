@@ -27,7 +27,7 @@ const MOST_CELL_CHARS: usize = 300;
 /// The length up to which a cell is not broken into lines, so that addresses and days stay whole.
 const WHOLE_CHARS: usize = 16;
 
-/// The overview as HTML. Each part is left out if it would be empty. Facts lead to the elements `result-ID`.
+/// The overview as HTML. A part that would be empty is omitted. Facts lead to the elements `result-ID`.
 #[derive(Default, Template)]
 #[template(path = "overview.html", config = "src/report/html/askama.toml")]
 pub struct Overview {

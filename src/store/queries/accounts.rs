@@ -11,10 +11,10 @@ row! {
 const KEY_AND_OWNER: &str = "SELECT {row} FROM api_keys k JOIN accounts a ON a.id = k.account \
      WHERE k.hash = ?1";
 
-/// Adds a key. The account's deletion waits for this transaction, or this transaction waits for the deletion.
+const COUNT_KEYS: &str = "SELECT count(*) FROM api_keys WHERE account = ?1 AND revoked_at IS NULL";
 const ADD_KEY: &str = "INSERT INTO api_keys \
      (id, account, hash, last_four, label, created_at, last_used_at, revoked_at) \
-     SELECT ?1, id, ?3, ?4, ?5, ?6, ?7, ?8 FROM accounts WHERE id = ?2 AND plan <> ?9 /*pg FOR KEY SHARE */ RETURNING 1";
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
 const REVOKE_KEY: &str =
     "UPDATE api_keys SET revoked_at = {now} WHERE id = ?1 AND revoked_at IS NULL RETURNING account";
@@ -64,12 +64,27 @@ impl Store {
     }
 
     /// Adds a key. Returns `false` if the account is unknown or is being deleted.
-    pub fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<bool> {
+    ///
+    /// # Errors
+    /// Returns the refusal of one key too many.
+    pub fn add_key(&self, key: &KeyRecord, by: &Origin) -> Result<bool, Refusal> {
         let KeyRecord { id, account, hash, last_four, label, created_at, last_used_at, revoked_at } = key;
-        let mut values = values![*id, *account, &hash.0, last_four, label, *created_at, *last_used_at];
-        values.extend(values![*revoked_at, BEING_DELETED]);
-        let event = AuditEvent::of_object(Action::KeyCreated, *account, id);
-        Ok(self.noted::<i64>("add_key", ADD_KEY, values, &event, by)?.is_some())
+        self.write("add_key", |tx| {
+            // So that two are not added at once.
+            if !lock(tx, *account)? {
+                return Ok(Ok(false));
+            }
+            if tx.one::<usize>(COUNT_KEYS, values![*account])? >= MOST_KEYS {
+                let message =
+                    format!("an account has at most {MOST_KEYS} keys: revoke one that is no longer used");
+                return Ok(Err(Refusal::new(Code::Conflict, message)));
+            }
+            let mut values = values![*id, *account, &hash.0, last_four, label, *created_at];
+            values.extend(values![*last_used_at, *revoked_at]);
+            tx.execute(ADD_KEY, values)?;
+            tx.note(&AuditEvent::of_object(Action::KeyCreated, *account, id), by)?;
+            Ok(Ok(true))
+        })?
     }
 
     /// Returns the key with that hash, revoked or not, and its owner.
@@ -113,7 +128,7 @@ impl Store {
 }
 
 /// Locks an account for this transaction alone, and returns its plan. It does not wait for transactions that are starting
-/// a run or adding a key.
+/// a run.
 pub(super) fn locked_plan(tx: &mut Tx, account: AccountId) -> Result<Option<String>> {
     tx.first("SELECT plan FROM accounts WHERE id = ?1 /*pg FOR NO KEY UPDATE */", values![account])
 }

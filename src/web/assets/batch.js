@@ -11,7 +11,7 @@ for (const box of document.querySelectorAll("[data-file]")) {
     const file = input.files[0];
     if (!file) return;
     if (file.size > MOST_FILE_BYTES) {
-      said.textContent = "The file is too large: at most 2 MiB are allowed.";
+      said.textContent = "The file is too large: use at most 2 MiB.";
       return;
     }
     text.value = await file.text();

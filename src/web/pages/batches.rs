@@ -72,7 +72,7 @@ struct MatrixPage {
     /// The last row of this page, and whether there are more.
     last: u32,
     has_more: bool,
-    /// Whether platforms without a hit are shown, too.
+    /// Whether platforms without a hit are also shown.
     shows_all: bool,
     /// The number of platforms without a hit.
     others: usize,

@@ -11,9 +11,6 @@ use crate::model::account::KeyRecord;
 use crate::web::cookies::{Cookie, Notice};
 use crate::web::{Answer, Form, Frame, Visit, Web, WebError, render};
 
-/// The maximum number of active keys of an account.
-const MOST_KEYS: usize = 100;
-
 #[derive(Template)]
 #[template(path = "keys.html", config = "src/web/askama.toml")]
 struct Page<'a> {
@@ -69,10 +66,6 @@ fn make(web: &Web, visit: &Visit) -> Result<String, WebError> {
             caller.plan.name,
             plans_with_api(web)
         )));
-    }
-    let known = web.store.keys(Some(caller.account.id))?;
-    if known.iter().filter(|key| key.revoked_at.is_none()).count() >= MOST_KEYS {
-        return Err(WebError::field("label", "You have 100 keys. Revoke one that you no longer use."));
     }
     let (key, _) = web.accounts.create_key(&caller.account, visit.form.get("label"), &origin)?;
     Ok(key.expose().to_owned())

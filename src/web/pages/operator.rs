@@ -70,9 +70,6 @@ pub(super) struct Pages {
 
 /// Handles `GET /app/operator`: shows the load, what was learned from searches, and the modules. The parameters `health`,
 /// `type`, `q` (a part of a platform's name or a module's id) and `page` filter the modules; invalid ones are ignored.
-///
-/// # Errors
-/// Returns no error.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let (form, now) = (visit.form, web.clock.now());
     let (health, catalog) = (&web.runs.health, web.runs.catalog());
@@ -116,9 +113,6 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
 }
 
 /// Handles `GET /app/operator/load`: returns the part with the load.
-///
-/// # Errors
-/// Returns no error.
 pub(in crate::web) fn load(web: &Arc<Web>, _: Visit) -> Answer {
     render(&LoadPart { load: figures(web) })
 }

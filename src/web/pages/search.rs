@@ -14,7 +14,7 @@ use crate::model::page::ListFilter;
 use crate::model::quota::Policy;
 use crate::model::refusal::Refusal;
 use crate::model::run::{MAX_TIME_BUDGET_SECS, RunOptions, RunSummary};
-use crate::model::search::Search;
+use crate::model::search::{MAX_PURPOSE, Search, purpose};
 use crate::modules::catalog::{Catalog, Choice, MAX_NAMES};
 use crate::modules::profile_index::{NamedAccount, ProfileIndex};
 use crate::modules::query::{MAX_QUERY_BYTES, Query, SearchType};
@@ -25,8 +25,6 @@ use crate::web::{Answer, Form, Frame, Moment, Visit, Web, WebError, render};
 
 /// The number of recent searches below the form.
 const RECENT: usize = 5;
-/// The longest purpose of a search in characters.
-const MAX_PURPOSE: usize = 200;
 
 #[derive(Template)]
 #[template(path = "search.html", config = "src/web/askama.toml")]
@@ -158,7 +156,7 @@ fn start_run(web: &Web, visit: &Visit) -> Result<RunId, WebError> {
 /// Changes a form with the address of a profile to the search that the user has chosen. Returns what to choose from if the
 /// user has not chosen yet.
 fn read_address(form: &mut Form, profiles: &ProfileIndex) -> Option<Offer> {
-    if SearchType::from_name(form.get("type")).is_some() {
+    if !["", "auto"].contains(&form.get("type")) {
         return None;
     }
     let NamedAccount { module, query } = profiles.account_in(form.get("query"))?;
@@ -189,11 +187,14 @@ fn read_address(form: &mut Form, profiles: &ProfileIndex) -> Option<Offer> {
 /// Returns the search that a form describes. Names of sites become ids, and only categories of its type count.
 ///
 /// # Errors
-/// Returns 400 if the query is not valid.
+/// Returns 400 if a field is not valid.
 pub(super) fn search_of(form: &Form, catalog: &Catalog) -> Result<(Query, Search), WebError> {
     let (text, is_checked) = (form.get("query"), |name| form.has(name, "yes"));
-    let search_type = SearchType::from_name(form.get("type"));
-    let search_type = search_type.unwrap_or_else(|| SearchType::recognized(text));
+    let search_type = match form.get("type") {
+        "" | "auto" => SearchType::recognized(text),
+        name => SearchType::from_name(name)
+            .ok_or_else(|| Refusal::not_one_of("type", &SearchType::ALL.map(SearchType::as_str)))?,
+    };
     let query = Query::parse(search_type, text).map_err(Refusal::from)?;
     let category =
         |value: &str| Some(value.strip_prefix(search_type.as_str())?.strip_prefix('/')?.to_owned());
@@ -205,22 +206,17 @@ pub(super) fn search_of(form: &Form, catalog: &Catalog) -> Result<(Query, Search
         passive: is_checked("passive"),
     };
     let choice = catalog.with_ids(search_type, choice);
-    let depth = form.get("follow").parse().ok().filter(|depth| (1..=MAX_DEPTH).contains(depth));
-    let follow = depth.map(|depth| FollowOrder {
+    let follow = form.number("follow", MAX_DEPTH)?.map(|depth| FollowOrder {
         depth,
         max_searches: FollowOrder::DEFAULT_SEARCHES,
         links: Class::Stated,
         choice: choice.clone(),
     });
-    let purpose: String =
-        form.get("purpose").trim().chars().filter(|c| !c.is_control()).take(MAX_PURPOSE).collect();
+    let purpose =
+        Some(form.get("purpose")).filter(|text| !text.trim().is_empty()).map(purpose).transpose()?;
     let options = RunOptions {
         patient: is_checked("patient"),
-        time_budget: form
-            .get("time_budget")
-            .parse()
-            .ok()
-            .filter(|secs| (1..=MAX_TIME_BUDGET_SECS).contains(secs)),
+        time_budget: form.number("time_budget", MAX_TIME_BUDGET_SECS)?,
         avatars: is_checked("avatars"),
         ..RunOptions::default()
     };
@@ -229,7 +225,7 @@ pub(super) fn search_of(form: &Form, catalog: &Catalog) -> Result<(Query, Search
         options,
         choice,
         follow: follow.map(Arc::new),
-        purpose: Some(purpose).filter(|purpose| !purpose.is_empty()),
+        purpose,
         ..Search::plain(&query)
     };
     Ok((query, search))
@@ -309,7 +305,10 @@ mod tests {
         }
         let email = sent("query=a@example.com").unwrap();
         assert_eq!(email, sent("query=a@example.com&premium=yes").unwrap(), "premium is for usernames");
-        let other_type = sent("query=octocat&category=email/profile&category=x&follow=4").unwrap();
-        assert_eq!(usual, other_type, "a category of another type, and too many steps");
+        let other_type = sent("query=octocat&category=email/profile&category=x").unwrap();
+        assert_eq!(usual, other_type, "a category of another type");
+        for wrong in ["type=phone", "follow=4", "time_budget=0", "time_budget=1.5", "purpose=a%0Ab"] {
+            assert_eq!(sent(&format!("query=octocat&{wrong}")).unwrap_err().status, 400, "{wrong}");
+        }
     }
 }

@@ -32,9 +32,6 @@ struct SetUpPage {
 }
 
 /// Handles `GET /app/sign-in`: shows the form. Redirects to the app if the browser is signed in.
-///
-/// # Errors
-/// Returns no error.
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     match visit.signed_in {
         Some(_) => web.redirect(return_path(visit.form.get("next"))),

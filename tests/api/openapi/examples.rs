@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::DOCUMENT;
 use super::schemas::Schemas;
+use super::{DOCUMENT, operations};
 
 /// Returns each example with the address of its schema.
 fn examples() -> Vec<(String, &'static Value)> {
@@ -55,6 +55,14 @@ fn beside(value: &'static Value) -> Vec<&'static Value> {
 
 fn schema_of(value: &Value, pointer: &str) -> String {
     if value["schema"].is_null() { pointer.to_owned() } else { format!("{pointer}/schema") }
+}
+
+#[test]
+fn every_request_body_has_an_example() {
+    let contents = operations().filter_map(|(_, _, it)| it["requestBody"]["content"].as_object());
+    let contents: Vec<_> = contents.flatten().collect();
+    assert!(contents.len() >= 10, "{contents:#?}");
+    assert!(contents.iter().all(|(_, content)| !beside(content).is_empty()), "{contents:#?}");
 }
 
 #[test]

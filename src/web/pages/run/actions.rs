@@ -56,7 +56,7 @@ pub(in crate::web) fn thumbnail(web: &Arc<Web>, visit: Visit) -> Answer {
 }
 
 /// Handles `GET /app/searches/{run_id}/export?format=…`: returns the results found so far. For a run that has not
-/// ended, the file name says so.
+/// ended, the file name shows it.
 ///
 /// # Errors
 /// Returns 400 for an unknown format, 404 for an unknown run, 503 if the store is unavailable, or if a PDF is asked for

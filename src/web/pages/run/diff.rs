@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::find;
 use crate::model::diff::{Diff, Difference, RunSide, Undecided};
 use crate::model::entity::identified::web_address;
+use crate::model::refusal::Code;
 use crate::model::run::RunSummary;
 use crate::report::html::titled;
 use crate::web::{Answer, Frame, Moment, Visit, Web, WebError, render};
@@ -66,9 +67,12 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let runs = &web.runs;
     let before = runs.record(find(web, &visit, "run_id")?)?;
     let after = runs.record(find(web, &visit, "other")?)?;
-    let diff = web.diff(&before, &after).map_err(|_| {
-        let text = "Only two searches for the same query that have ended can be compared.";
-        WebError::new(409, "These searches cannot be compared", text)
+    let diff = web.diff(&before, &after).map_err(|refusal| match refusal.code {
+        Code::RunNotEnded | Code::RunsDiffer => {
+            let text = "Only two searches for the same query that have ended can be compared.";
+            WebError::new(409, "These searches cannot be compared", text)
+        }
+        _ => refusal.into(),
     })?;
     let (earlier, run) = (before.summary.clone(), after.summary.clone());
     render(&Page { frame: visit.frame, earlier, run, diff })

@@ -92,7 +92,7 @@ impl Lead {
 }
 
 /// Returns the leads of a run that has ended: first those that can be searched or were, each by the number of its mentions.
-/// What the run has found by itself is no lead any more.
+/// What the run itself has found is no longer a lead.
 pub(super) fn leads(runs: &Runs, family: &Family) -> Vec<Lead> {
     let findings = family.findings();
     let results = findings.iter().flat_map(|run| run.results.iter().map(move |it| ((run.run_id, it.id), it)));

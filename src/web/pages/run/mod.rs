@@ -1,5 +1,5 @@
 //! The page of a run, at one address while it runs and after it has ended, and the parts of it that change while the run is
-//! running. The server renders all of it: without scripts the page reloads by itself, with them the parts are inserted.
+//! running. The server renders all of it: without scripts the page reloads automatically, with them the parts are inserted.
 //!
 //! | file | holds |
 //! |---|---|
@@ -122,7 +122,7 @@ impl Live {
         })
     }
 
-    /// Returns whether the page will change by itself.
+    /// Returns whether the page will change without an action of the user.
     fn is_open(&self) -> bool {
         !self.record.summary.status.is_terminal() || self.has_tree() && self.tree.is_open
     }

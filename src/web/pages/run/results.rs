@@ -42,7 +42,7 @@ pub(super) struct Results {
     pub(super) rows: Vec<Row>,
     /// The results that have nothing but their value, by category.
     pub(super) bare: BTreeMap<String, Vec<Row>>,
-    /// The number of results that match, also of those that the page leaves out.
+    /// The number of results that match, also of those that the page omits.
     pub(super) matching: usize,
 }
 
@@ -136,7 +136,7 @@ impl Row {
         self.result.metadata.get(name)?.as_str().map(str::trim).filter(|text| !text.is_empty())
     }
 
-    /// Returns the number of facts that the row shows besides its value.
+    /// Returns the number of facts that the row shows after its value.
     fn facts(&self) -> usize {
         let texts = ["display_name", "bio", "location", "created_at", "last_seen_at", "last_posted_at"];
         let texts =
