@@ -1,18 +1,18 @@
 //! Periodic work: leases, watches, expiry, retention, deletions, cache sizes, the times of last use of keys, expired
 //! sessions, the file of suppressed identifiers, and the catalogue feed.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use log::{error, log};
+use log::log;
 
 use super::error::Failure;
 use super::feed::FeedKeeper;
 use super::services::Services;
 use super::suppression::Watch;
 use crate::admin::TaskTimes;
+use crate::base::threads;
 use crate::runs::retention::RetentionTask;
 use crate::service;
 use crate::watches::keeper::WatchKeeper;
@@ -48,11 +48,8 @@ fn do_due<T>(tasks: &[Task<T>], due: &mut [Instant], done: &TaskTimes, own: &mut
             continue;
         }
         *due = now + *every;
-        match catch_unwind(AssertUnwindSafe(|| work(own))) {
-            Ok(()) => {
-                done.lock().insert(name, Instant::now());
-            }
-            Err(_) => error!("the maintenance task {name} panicked: it is tried again"),
+        if threads::guard(format_args!("the maintenance task {name}"), || work(own)) {
+            done.lock().insert(name, Instant::now());
         }
     }
 }

@@ -18,12 +18,11 @@ mod host;
 mod state;
 
 use std::collections::{HashMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use log::{error, warn};
+use log::warn;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::health::HealthTable;
@@ -350,9 +349,7 @@ impl Scheduler {
                     true => Ok(permit),
                     false => Err(Box::new(Report::bare(Outcome::Skipped, Reason::DailyLimit))),
                 });
-                if catch_unwind(AssertUnwindSafe(|| work(turn))).is_err() {
-                    error!("a check panicked");
-                }
+                threads::guard("a check", || work(turn));
                 state = self.state.lock();
                 worked_at = Instant::now();
                 continue;
