@@ -184,7 +184,7 @@ impl LocalSearches<'_> {
                 return ControlFlow::Continue(());
             }
             run.wait_for_change(version, Instant::now() + LOOK_EVERY);
-            self.services.runs().run_due_tasks();
+            self.services.runs().sweep();
         }
     }
 }

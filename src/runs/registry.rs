@@ -140,11 +140,13 @@ impl Runs {
         self.notify_readers(run);
     }
 
-    /// Removes runs that have ended and are stored, and copies that are out of date.
-    pub(super) fn sweep(&self) {
+    /// Removes from memory what no longer matters: runs that have ended and are stored, copies that are out of date, and the
+    /// pauses and limits of hosts.
+    pub fn sweep(&self) {
         self.live.write().retain(|_, run| !run.is_gone() && !run.is_stored());
         self.changes.lock().retain(|_, changes| changes.strong_count() > 0);
         self.reads.sweep(Instant::now());
+        self.scheduler.sweep(Instant::now());
     }
 }
 
