@@ -13,6 +13,9 @@ pub enum Failure {
     /// The command failed while it ran, for example because an address is in use or a store cannot be reached.
     #[error("{0}")]
     Failed(String),
+    /// Ctrl-C came before there was anything to write. Nothing is printed.
+    #[error("interrupted")]
+    Interrupted,
     /// The reader of the output has closed it. Nothing is printed.
     #[error("the output is closed")]
     OutputClosed,
@@ -35,7 +38,7 @@ impl Failure {
         match self {
             Self::Usage(cause) => Self::Usage(format!("{step}: {cause}")),
             Self::Failed(cause) => Self::Failed(format!("{step}: {cause}")),
-            Self::OutputClosed => self,
+            Self::Interrupted | Self::OutputClosed => self,
         }
     }
 }

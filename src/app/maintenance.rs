@@ -1,24 +1,26 @@
 //! Periodic work: leases, watches, expiry, retention, deletions, cache sizes, the times of last use of keys, expired
 //! sessions, the file of suppressed identifiers, and the catalogue feed.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use log::{error, log};
+use log::log;
 
 use super::error::Failure;
 use super::feed::FeedKeeper;
 use super::services::Services;
 use super::suppression::Watch;
 use crate::admin::TaskTimes;
+use crate::base::threads;
 use crate::runs::retention::RetentionTask;
 use crate::service;
 use crate::watches::keeper::WatchKeeper;
 
 /// The longest pause between two rounds.
 const PAUSE: Duration = Duration::from_secs(1);
+/// The interval of tasks that exchange with the store what other instances have learned or left behind.
+const SHARED: Duration = Duration::from_secs(5);
 /// The interval of tasks that are not urgent.
 const SLOW: Duration = Duration::from_secs(15);
 
@@ -27,7 +29,12 @@ type Task<T> = (&'static str, Duration, fn(&mut T));
 
 /// All tasks. Those without an interval are also done when the runs wake the thread.
 const TASKS: &[Task<Maintenance>] = &[
-    ("runs", Duration::ZERO, |own| own.services.runs().run_due_tasks()),
+    ("runs", Duration::ZERO, |own| own.services.runs().sweep()),
+    ("queue", Duration::ZERO, |own| own.services.runs().dispatch()),
+    ("batches", Duration::ZERO, |own| own.services.runs().feed_batches()),
+    ("families", SHARED, |own| own.services.runs().advance_idle()),
+    ("health", SHARED, |own| own.services.runs().health.share()),
+    ("unconfirmed", SHARED, |own| own.services.runs().undo_unconfirmed()),
     ("watches", PAUSE, |own| own.watches.run_due_tasks()),
     ("watch_credits", Duration::from_secs(60), |own| own.watches.resume_paid()),
     ("deletions", Duration::ZERO, |own| own.services.shared.accounts.finish_deletions()),
@@ -48,11 +55,8 @@ fn do_due<T>(tasks: &[Task<T>], due: &mut [Instant], done: &TaskTimes, own: &mut
             continue;
         }
         *due = now + *every;
-        match catch_unwind(AssertUnwindSafe(|| work(own))) {
-            Ok(()) => {
-                done.lock().insert(name, Instant::now());
-            }
-            Err(_) => error!("the maintenance task {name} panicked: it is tried again"),
+        if threads::guard(format_args!("the maintenance task {name}"), || work(own)) {
+            done.lock().insert(name, Instant::now());
         }
     }
 }
@@ -126,7 +130,10 @@ impl Maintenance {
 
 #[cfg(test)]
 mod tests {
+    use parking_lot::Mutex;
+
     use super::*;
+    use crate::config::ServeConfig;
 
     #[test]
     fn a_task_that_panics_is_tried_again_and_stops_no_other() {
@@ -147,5 +154,30 @@ mod tests {
             assert_eq!(log, want, "{after:?}");
         }
         assert_eq!(done.lock().keys().copied().collect::<Vec<_>>(), ["often", "slow"]);
+    }
+
+    #[test]
+    fn a_family_that_panics_keeps_no_run_from_its_driver_and_is_noticed() {
+        let config = ServeConfig::from_flags(["--sandbox"]).unwrap();
+        let (services, ..) = Services::local(&config.engine, &config.suppression, 1, true).unwrap();
+        let service::Services { store, clock, runs, accounts, sandbox, .. } = services.shared.clone();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&asked);
+        store.before_each(move |operation| {
+            assert_ne!(operation, "idle_families", "on purpose");
+            seen.lock().push(operation);
+            Ok(())
+        });
+        let retention = RetentionTask::new(Arc::clone(&store), clock, 0);
+        let watches = WatchKeeper::new(store, runs, accounts, sandbox);
+        let mut own = Maintenance { services, watches, retention, suppression: None, feed: None };
+        let (now, done) = (Instant::now(), TaskTimes::default());
+        do_due(TASKS, &mut [now; TASKS.len()], &done, &mut own, now);
+        for operation in ["queue_length", "end_batches", "share_learned", "undo_unconfirmed"] {
+            assert!(asked.lock().contains(&operation), "{operation}");
+        }
+        let is_done = |name: &&str| done.lock().contains_key(name);
+        let missing = TASKS.iter().map(|(name, ..)| *name).filter(|name| !is_done(name));
+        assert_eq!(missing.collect::<Vec<_>>(), ["families"]);
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::{HashSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::error::Failure;
@@ -86,7 +88,8 @@ pub fn search(
         let free = if index > 0 && stop.is_set() { 0 } else { AT_ONCE - started.len() };
         for query in waiting.by_ref().take(free) {
             let is_suppressed = runs.is_suppressed(query);
-            started.push_back((!is_suppressed).then(|| local.start_first(query)).transpose()?);
+            let is_first = index == 0 && started.is_empty();
+            started.push_back((!is_suppressed).then(|| local.start_query(query, is_first)).transpose()?);
         }
         // A list that was stopped ends here.
         let Some(next) = started.pop_front() else { break };
@@ -120,16 +123,39 @@ impl LocalSearches<'_> {
         match runs.start(runs.new_run(self.account, search, cause, charge, Origin::CLI)) {
             Ok(StartResult::Started(run)) => runs.live(run.id).ok_or_else(failed),
             Err(refusal) if refusal.code == Code::InvalidRequest => Err(Failure::usage(refusal)),
-            Err(refusal) if refusal.code == Code::PremiumUnavailable => Err(browser_error(runs)),
+            Err(refusal) if refusal.code == Code::PremiumUnavailable => Err(self.browser_error()),
             Ok(_) | Err(_) => Err(failed()),
         }
     }
 
-    fn start_first(&self, query: &Query) -> Result<Arc<LiveRun>, Failure> {
+    /// Returns the error for a premium search without a browser: none is configured, none answers, or it was not waited for.
+    fn browser_error(&self) -> Failure {
+        match self.services.runs().browsers.sessions() {
+            0 => Failure::usage("no browser is configured: a premium search needs one (--browser auto)"),
+            _ if self.stop.is_set() => Failure::Interrupted,
+            _ => Failure::failed("the configured browser does not answer: a premium search needs one"),
+        }
+    }
+
+    /// Starts the search for a query. The first one does not start if it is stopped while it waits for a browser.
+    fn start_query(&self, query: &Query, is_first: bool) -> Result<Arc<LiveRun>, Failure> {
         let SearchRequest { premium, options, choice, follow, .. } = self.request.clone();
         let choice = self.services.runs().catalog().with_ids(query.search_type(), choice);
         let follow = follow.map(|order| Arc::new(FollowOrder { choice: choice.clone(), ..order }));
-        self.start(Search { premium, options, choice, follow, ..Search::plain(query) }, Cause::Request)
+        let search = Search { premium, options, choice, follow, ..Search::plain(query) };
+        let (starting, started) = mpsc::channel::<()>();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                while started.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                    if is_first && self.stop.is_set() {
+                        self.services.runs().browsers.stop();
+                    }
+                }
+            });
+            let run = self.start(search, Cause::Request);
+            drop(starting);
+            run
+        })
     }
 
     /// Passes the events of a run to `sink`, and then those of the searches that its leads start.
@@ -184,15 +210,7 @@ impl LocalSearches<'_> {
                 return ControlFlow::Continue(());
             }
             run.wait_for_change(version, Instant::now() + LOOK_EVERY);
-            self.services.runs().run_due_tasks();
+            self.services.runs().sweep();
         }
-    }
-}
-
-/// Returns the error for a premium search without a browser: none is configured, or none answers.
-fn browser_error(runs: &Runs) -> Failure {
-    match runs.browsers.sessions() {
-        0 => Failure::usage("no browser is configured: a premium search needs one (--browser auto)"),
-        _ => Failure::failed("the configured browser does not answer: a premium search needs one"),
     }
 }

@@ -1,8 +1,11 @@
-//! Starts threads, and finds out how many the system lets this process start.
+//! Starts threads, keeps them from ending by a panic, and finds out how many the system lets this process start.
 
-use std::io;
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
-use std::thread;
+use std::{io, thread};
+
+use log::error;
 
 /// The stack of a thread that only waits.
 const SMALL_STACK_BYTES: usize = 64 * 1024;
@@ -13,6 +16,16 @@ const SMALL_STACK_BYTES: usize = 64 * 1024;
 /// Returns an error if the system starts no thread.
 pub fn start(name: &str, stack_bytes: usize, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     thread::Builder::new().name(name.to_owned()).stack_size(stack_bytes).spawn(work).map(drop)
+}
+
+/// Does a part of the work of a thread that must go on. A panic ends only this part, and is logged as that of `what`.
+/// Returns whether the work came to its end.
+pub fn guard(what: impl Display, work: impl FnOnce()) -> bool {
+    let is_done = catch_unwind(AssertUnwindSafe(work)).is_ok();
+    if !is_done {
+        error!("{what} panicked");
+    }
+    is_done
 }
 
 /// Returns how many more threads with such a stack can be started, up to `most`.

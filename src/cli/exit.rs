@@ -46,6 +46,7 @@ impl Failure {
         match self {
             Self::Usage(_) => Exit::Usage,
             Self::Failed(_) => Exit::Failed,
+            Self::Interrupted => Exit::Interrupted,
             Self::OutputClosed => Exit::Done,
         }
     }

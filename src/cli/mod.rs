@@ -160,7 +160,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> Exit {
     // Dropped without another attempt to write to a closed output.
     drop(out.into_parts());
     ended.unwrap_or_else(|failure| {
-        if !matches!(failure, Failure::OutputClosed) {
+        if !matches!(failure, Failure::Interrupted | Failure::OutputClosed) {
             // If standard error is also closed, nothing can report the error.
             let _ = io::stderr().write_all(fatal_line(errors, &failure.to_string()).as_bytes());
         }

@@ -45,8 +45,8 @@ impl Shared {
     ///
     /// Fault of tiny_http: its thread pool counts a thread that was woken for a connection as free until it runs, so
     /// that several connections at once can wait for a thread while all are busy with long-lived ones. Cure: this
-    /// server connects to itself at intervals, which starts a thread that then takes a waiting connection. Tests:
-    /// `no_connection_is_stuck_behind_streams`, `many_connections_at_once_to_a_fresh_server_are_all_served`.
+    /// server connects to itself at intervals, which starts a thread that then takes a waiting connection. Test:
+    /// `no_connection_to_a_fresh_server_is_stuck_behind_streams`.
     ///
     /// Fault of tiny_http: one failing `accept()`, or a thread that cannot be started, ends its accept loop, the latter
     /// with no sign but that no connection is answered. Cure: another server is started on a duplicate of the

@@ -2,8 +2,7 @@
 //!
 //! Fault of tiny_http: it writes an answer in two parts, which meet Nagle's algorithm and delayed acknowledgements, and
 //! buffers a response whose length is not known to its end. Cure: answers are written through `into_writer`, each in
-//! one write where possible, and streams in chunks that are flushed one by one. Tests:
-//! `answers_on_one_connection_do_not_wait_for_acknowledgements`,
+//! one write where possible, and streams in chunks that are flushed one by one. Test:
 //! `a_stream_comes_piece_by_piece_and_then_ends`.
 
 use std::any::Any;

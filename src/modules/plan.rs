@@ -9,7 +9,7 @@ use url::form_urlencoded::Serializer;
 use super::answer::Answer;
 use super::barrier::BARRIER_REACH;
 use super::checker::MAX_FEED_BYTES;
-use super::definition::{Basis, CssRule, JsonBody, Matcher, Method, Probe, Via, kept};
+use super::definition::{CssRule, JsonBody, Matcher, Method, Probe, Via, kept};
 use super::extract::Reading;
 use super::module::Module;
 use super::probe::{MAX_BODY_BYTES, Mark, OF_THE_CONNECTION, Request, Trace};
@@ -154,7 +154,7 @@ impl Module {
     fn wants_json(&self, index: usize) -> bool {
         let saves = self.entry().probes[index].save.values();
         saves.flat_map(|extractor| extractor.sources()).any(|source| source.starts_with("json:"))
-            || self.rules_on(index).any(|rule| rule.rests_on(&[Basis::Json]))
+            || self.rules_on(index).any(|rule| !rule.json.is_empty())
     }
 }
 

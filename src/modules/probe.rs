@@ -224,6 +224,9 @@ pub trait Browsers: Send + Sync {
         false
     }
 
+    /// Ends waits for a browser, and the browser itself.
+    fn stop(&self) {}
+
     /// Returns whether the browsers print pages. By default, they do not.
     fn prints(&self) -> bool {
         false

@@ -200,9 +200,8 @@ impl Form {
         let is_match = front.eq_ignore_ascii_case(&self.before) && back.eq_ignore_ascii_case(&self.after);
         let name = rest.get(..end)?;
         // A query or a fragment after the name belongs to the address, not to the name.
-        let name =
-            if self.before.contains('?') { name.split('&').next() } else { name.split(['?', '#']).next() };
-        let name = name?.trim_end_matches('/');
+        let next = if self.before.contains('?') { '&' } else { '?' };
+        let name = name.split([next, '#']).next()?.trim_end_matches('/');
         (is_match && !name.is_empty() && !name.contains('/')).then_some(name)
     }
 }
@@ -289,6 +288,7 @@ mod tests {
             ("https://old.reddit.com/user/spez", "reddit", "spez"),
             ("https://staff.tumblr.com/", "tumblr", "staff"),
             ("https://news.ycombinator.com/user?id=pg", "hacker_news", "pg"),
+            ("https://news.ycombinator.com/user?id=dang#top", "hacker_news", "dang"),
             ("https://gist.github.com/alice-gist/123", "github", "alice-gist"),
             ("https://alice-sub.medium.com/", "medium", "alice-sub"),
             ("https://www.pinterest.de/alicepin/", "pinterest", "alicepin"),

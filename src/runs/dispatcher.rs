@@ -1,5 +1,5 @@
 //! Taking over runs without a driver whenever a driver is free, both runs that wait for their first driver and runs that were
-//! interrupted; what is known of the queue of these runs; the other periodic tasks of runs, and the shutdown.
+//! interrupted; what is known of the queue of these runs; their end before they have a driver, and the shutdown.
 
 use std::sync::Arc;
 use std::thread;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use log::{error, log, warn};
 
-use super::family::advance::{advance, advance_idle};
+use super::family::advance::advance;
 use super::live::{LiveRun, Stopped};
 use super::service::{Runs, RunsConfig};
 use super::{driver, ending};
@@ -21,14 +21,9 @@ use crate::modules::reason::Reason;
 /// The stack size of a driver, which holds no page and no document.
 const DRIVER_STACK_BYTES: usize = 512 * 1024;
 
-/// The maximum interval of searches for runs without a driver, besides the searches of free drivers. The interval is
-/// a tenth of the length of a lease if that is shorter.
-const DISPATCH_EVERY: Duration = Duration::from_secs(5);
 /// The time after which what is still unconfirmed is undone. A database server that was suspended may commit an earlier
 /// transaction after it answers again; by then idle transactions (30 s), locks and statements have timed out.
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(60);
-/// The interval at which what was learned is stored, and what others have learned is read.
-const SHARE_HEALTH_EVERY: Duration = Duration::from_secs(5);
 
 /// The right to drive runs, one after the other. Dropping the slot frees it.
 pub(super) struct Slot(Arc<Runs>);
@@ -64,23 +59,18 @@ impl Runs {
         self.queue.lock().is_shutting_down
     }
 
-    /// Makes the periodic tasks that start runs due now, because there may be some to start.
+    /// Wakes the maintenance thread, because there may be runs to start.
     pub fn wake(&self) {
         self.queue.lock().is_woken = true;
         self.queue_changed.notify_all();
     }
 
-    /// Returns whether the maintenance thread was woken since the last call.
-    pub(super) fn take_wake_up(&self) -> bool {
-        std::mem::take(&mut self.queue.lock().is_woken)
-    }
-
-    /// Waits until the shutdown begins, a task becomes due early, or the given moment is reached. Returns whether the
-    /// shutdown has begun.
+    /// Waits until the shutdown begins, the maintenance thread is woken, or the given moment is reached. Returns whether
+    /// the shutdown has begun.
     pub fn wait(&self, until: Instant) -> bool {
         let mut queue = self.queue.lock();
         while !queue.is_shutting_down
-            && !queue.is_woken
+            && !std::mem::take(&mut queue.is_woken)
             && !self.queue_changed.wait_until(&mut queue, until).timed_out()
         {}
         queue.is_shutting_down
@@ -98,13 +88,14 @@ impl Runs {
             warn!("some runs did not stop in time");
         }
         drop(queue);
-        let _due = self.due.lock();
+        // No run is taken over afterwards: that takes a slot, and none is free during a shutdown.
         self.release_leases();
         self.health.share();
     }
 
-    /// Reads the length of the queue from the store, and takes over as many runs as there are free drivers.
-    pub(super) fn dispatch(self: &Arc<Self>) {
+    /// Reads the length of the queue from the store, and takes over as many runs as there are free drivers. The maintenance
+    /// thread calls this when it is woken, and about once a second.
+    pub fn dispatch(self: &Arc<Self>) {
         match self.store.queue_length(self.config.simulated, None) {
             Ok((all, _)) => {
                 let mut queue = self.queue.lock();
@@ -286,37 +277,10 @@ impl Runs {
         self.scheduler.answers.sweep(Instant::now());
     }
 
-    /// Executes the periodic tasks that are due. The maintenance thread calls this about once a second.
-    pub fn run_due_tasks(self: &Arc<Self>) {
-        self.sweep();
-        self.scheduler.sweep(Instant::now());
-        // The lock is held to the end. A shutdown, which releases the leases, waits for it, so no run is taken over
-        // afterwards.
-        let [dispatch, share_health] = &mut *self.due.lock();
-        if self.is_shutting_down() {
-            return;
-        }
-        if self.take_wake_up() {
-            *dispatch = Instant::now();
-        }
-        if is_due(dispatch, DISPATCH_EVERY.min(self.config.lease / 10)) {
-            advance_idle(self);
-            self.dispatch();
-            self.feed_batches();
-        }
-        if is_due(share_health, SHARE_HEALTH_EVERY) {
-            self.health.share();
-            if let Err(error) = self.store.undo_unconfirmed(CONFIRMED_WITHIN) {
-                log!(error.log_level(), "cannot undo what was not confirmed: {error}");
-            }
+    /// Undoes the starts of runs that their callers did not confirm.
+    pub fn undo_unconfirmed(&self) {
+        if let Err(error) = self.store.undo_unconfirmed(CONFIRMED_WITHIN) {
+            log!(error.log_level(), "cannot undo what was not confirmed: {error}");
         }
     }
-}
-
-fn is_due(moment: &mut Instant, every: Duration) -> bool {
-    let due = Instant::now() >= *moment;
-    if due {
-        *moment = Instant::now() + every;
-    }
-    due
 }

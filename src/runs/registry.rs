@@ -12,6 +12,7 @@ use super::service::Runs;
 use super::waiting::Changes;
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::base::threads;
 use crate::model::audit::Origin;
 use crate::model::drive::{Notification, Subscriber};
 use crate::model::run::Status;
@@ -19,6 +20,9 @@ use crate::model::run::Status;
 /// The interval at which the store is asked for changes of runs that have readers here and are driven elsewhere. It is one
 /// short statement for all of them.
 pub(super) const POLL_EVERY: Duration = Duration::from_millis(250);
+
+/// The revision and the status of each run as the store had them, or `None` for a run that is not stored.
+type Known = HashMap<RunId, Option<(u64, Status)>>;
 
 impl Runs {
     /// Returns what the readers of a run wait for, whether it is live here or not.
@@ -49,6 +53,30 @@ impl Runs {
         let runs = Arc::downgrade(self);
         if let Err(error) = thread::Builder::new().name("poll".to_owned()).spawn(move || poll(&runs)) {
             error!("cannot start a thread for readers of runs: {error}");
+        }
+    }
+
+    /// Wakes the readers of the runs that have changed in the store since they were `known`. `is_away` says whether the last
+    /// read of the store failed.
+    fn notify_changed(&self, known: &mut Known, is_away: &mut bool) {
+        let watched = self.watched();
+        if watched.is_empty() {
+            known.clear();
+            return;
+        }
+        match self.store.revisions(watched.iter().map(|(run, _)| *run)) {
+            Ok(found) => {
+                let mut now: Known = watched.iter().map(|(run, _)| (*run, None)).collect();
+                now.extend(found.into_iter().map(|(run, revision, status)| (run, Some((revision, status)))));
+                // The first poll wakes the readers, because the run may have changed before it.
+                let changed = watched.iter().filter(|(run, _)| known.get(run) != now.get(run));
+                changed.for_each(|(_, changes)| changes.notify_all());
+                (*known, *is_away) = (now, false);
+            }
+            Err(error) if !std::mem::replace(is_away, true) => {
+                log!(error.log_level(), "cannot look for changes of runs: {error}");
+            }
+            Err(_) => {}
         }
     }
 
@@ -112,11 +140,13 @@ impl Runs {
         self.notify_readers(run);
     }
 
-    /// Removes runs that have ended and are stored, and copies that are out of date.
-    pub(super) fn sweep(&self) {
+    /// Removes from memory what no longer matters: runs that have ended and are stored, copies that are out of date, and the
+    /// pauses and limits of hosts.
+    pub fn sweep(&self) {
         self.live.write().retain(|_, run| !run.is_gone() && !run.is_stored());
         self.changes.lock().retain(|_, changes| changes.strong_count() > 0);
         self.reads.sweep(Instant::now());
+        self.scheduler.sweep(Instant::now());
     }
 }
 
@@ -160,32 +190,13 @@ impl Runs {
     }
 }
 
-/// Wakes the readers of runs that have changed in the store.
+/// Wakes the readers of runs that have changed in the store, at intervals.
 fn poll(runs: &Weak<Runs>) {
-    type Known = HashMap<RunId, Option<(u64, Status)>>;
     let (mut known, mut is_away) = (Known::new(), false);
     loop {
         thread::sleep(POLL_EVERY);
         let Some(runs) = runs.upgrade() else { return };
-        let watched = runs.watched();
-        if watched.is_empty() {
-            known.clear();
-            continue;
-        }
-        match runs.store.revisions(watched.iter().map(|(run, _)| *run)) {
-            Ok(found) => {
-                let mut now: Known = watched.iter().map(|(run, _)| (*run, None)).collect();
-                now.extend(found.into_iter().map(|(run, revision, status)| (run, Some((revision, status)))));
-                // The first poll wakes the readers, because the run may have changed before it.
-                let changed = watched.iter().filter(|(run, _)| known.get(run) != now.get(run));
-                changed.for_each(|(_, changes)| changes.notify_all());
-                (known, is_away) = (now, false);
-            }
-            Err(error) if !std::mem::replace(&mut is_away, true) => {
-                log!(error.log_level(), "cannot look for changes of runs: {error}");
-            }
-            Err(_) => {}
-        }
+        threads::guard("a look for changes of runs", || runs.notify_changed(&mut known, &mut is_away));
     }
 }
 

@@ -127,7 +127,7 @@ impl Queue {
 /// | file | what it does |
 /// |---|---|
 /// | `starter` | starts searches, or queues them; chooses modules, and knows the queries that are never searched |
-/// | `dispatcher` | takes runs from the queue and gives each a driver; stops them; the periodic tasks, and the shutdown |
+/// | `dispatcher` | takes runs from the queue and gives each a driver; stops them; the shutdown |
 /// | `driver` | drives a run |
 /// | `registry` | keeps the runs that this process drives, and wakes the readers of all |
 /// | `reader` | finds, lists and follows runs |
@@ -164,8 +164,6 @@ pub struct Runs {
     /// The reads of the store of the last second. Readers at the same position of a run that have seen the same change share
     /// one. A slow read holds up nobody else.
     pub(super) reads: Cache<(RunId, Position, u32, u64), Read>,
-    /// The times at which the periodic tasks are due that start runs, share what was learned, and remove keys.
-    pub(super) due: Mutex<[Instant; 2]>,
 }
 
 impl Runs {
@@ -209,7 +207,6 @@ impl Runs {
             live: RwLock::default(),
             changes: Mutex::default(),
             reads: Cache::new(READS),
-            due: Mutex::new([Instant::now(); 2]),
         });
         runs.start_polling();
         runs

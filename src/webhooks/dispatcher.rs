@@ -4,12 +4,11 @@
 //! claims the delivery after that time.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use log::{error, info, log, warn};
+use log::{info, log, warn};
 use parking_lot::{Condvar, Mutex};
 
 use super::attempt::{TIME_LIMIT, attempt};
@@ -18,6 +17,7 @@ use crate::base::count::Counter;
 use crate::base::ids::WebhookId;
 use crate::base::secret::random;
 use crate::base::storage::StorageError;
+use crate::base::threads;
 use crate::model::webhook::{Claimed, KEPT_FOR};
 use crate::modules::probe::Prober;
 use crate::store::Store;
@@ -114,15 +114,19 @@ impl Dispatcher {
     fn dispatch(self: &Arc<Self>) {
         let mut removal_due = Instant::now() + REMOVAL_INTERVAL;
         loop {
-            let looked_at = Instant::now();
-            let has_more = self.pass_on().unwrap_or_else(|error| {
-                log!(error.log_level(), "cannot look for deliveries to webhooks: {error}");
-                false
+            let (looked_at, mut has_more) = (Instant::now(), false);
+            threads::guard("a look for deliveries to webhooks", || {
+                if looked_at >= removal_due {
+                    removal_due = looked_at + REMOVAL_INTERVAL;
+                    self.remove_old();
+                }
+                match self.pass_on() {
+                    Ok(more) => has_more = more,
+                    Err(error) => {
+                        log!(error.log_level(), "cannot look for deliveries to webhooks: {error}");
+                    }
+                }
             });
-            if looked_at >= removal_due {
-                removal_due = looked_at + REMOVAL_INTERVAL;
-                self.remove_old();
-            }
             if !self.wait(if has_more { looked_at } else { looked_at + POLL_INTERVAL }) {
                 return;
             }
@@ -171,9 +175,7 @@ impl Dispatcher {
         drop(state);
         let (own, webhook) = (Arc::clone(self), claimed.webhook);
         let work = move || {
-            if catch_unwind(AssertUnwindSafe(|| own.send(&claimed))).is_err() {
-                error!("the attempt of delivery {} panicked", claimed.id);
-            }
+            threads::guard(format_args!("the attempt of delivery {}", claimed.id), || own.send(&claimed));
             own.leave(claimed.webhook);
         };
         if let Err(error) = thread::Builder::new().name("webhook".to_owned()).spawn(work) {

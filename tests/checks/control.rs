@@ -49,6 +49,12 @@ fn regex_full(pattern: &str, text: &str) -> bool {
     regex::Regex::new(&format!("^(?:{pattern})$")).unwrap().is_match(text)
 }
 
+fn is_controlled_at_its_domain(entry: &Value) {
+    let query = Query::parse(SearchType::Email, "bob@example.org").unwrap();
+    let made = sightline::modules::control::made_up(&module(entry), &query, 1).unwrap();
+    assert_eq!(made.domain(), Some("example.org"), "{entry}");
+}
+
 #[test]
 fn a_module_that_saves_the_name_is_controlled_at_each_domain() {
     for save in [
@@ -61,11 +67,10 @@ fn a_module_that_saves_the_name_is_controlled_at_each_domain() {
             {"url": "https://site.example/?q={domain}", "save": {"name": save}},
             {"url": "https://site.example/{saved.name}"},
         ]);
-        let host = module(&json!({"type": "email", "probes": probes}));
-        let query = Query::parse(SearchType::Email, "bob@example.org").unwrap();
-        let made = sightline::modules::control::made_up(&host, &query, 1).unwrap();
-        assert_eq!(made.domain(), Some("example.org"), "{save}");
+        is_controlled_at_its_domain(&json!({"type": "email", "probes": probes}));
     }
+    let probes = json!([{"url": "https://site.example/?q={domain}"}]);
+    is_controlled_at_its_domain(&json!({"type": "email", "probes": probes, "hit": [{"shows_query": true}]}));
 }
 
 #[test]

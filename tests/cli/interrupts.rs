@@ -95,3 +95,18 @@ fn a_second_interrupt_ends_the_command_at_once() {
     child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
     assert_eq!(err, "", "no summary");
 }
+
+#[test]
+fn an_interrupt_ends_the_wait_for_a_browser_that_does_not_start() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = Folder::new();
+    let (program, started) = (folder.path("browser"), folder.path("started"));
+    std::fs::write(&program, format!("#!/bin/sh\ntouch {started}\nsleep 600\n")).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let browser = format!("--browser={program}");
+    let mut child = sightline(&["search", "username", "alice", "--premium", &browser], &[]).spawn().unwrap();
+    eventually("the browser is started", || std::path::Path::new(&started).exists());
+    signal(child.id(), "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}

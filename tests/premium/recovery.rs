@@ -122,7 +122,12 @@ fn a_program_that_never_answers_is_ended() {
         started = std::fs::read_to_string(&id).ok().and_then(|id| id.trim().parse().ok());
         started.is_some_and(lab::lives)
     });
-    browsers.stop();
+    // Whoever waits for it to start waits no longer.
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| browsers.is_available());
+        browsers.stop();
+        assert!(!waits.join().unwrap());
+    });
     eventually("the program has ended", || !started.is_some_and(lab::lives));
 }
 

@@ -275,7 +275,7 @@ fn a_premium_run_resumed_without_browsers_skips_browser_modules() {
     bench.runs.shut_down(Instant::now() + PATIENCE);
     let other = bench.another_process(&bench.web);
     eventually("the run ends elsewhere", || {
-        other.run_due_tasks();
+        other.dispatch();
         let found = bench.store.run(run.id(), bench.account).unwrap().unwrap();
         found.status.is_terminal()
     });

@@ -20,7 +20,7 @@ fn an_instance_with_an_expired_lease_continues_its_own_run() {
     let bench = bench(&catalog, RunsConfig { lease: Duration::ZERO, ..config() });
     let run = bench.start("alice");
     eventually("three are found", || run.summary().total_results == 3);
-    bench.runs.run_due_tasks();
+    bench.runs.dispatch();
     assert!(Arc::ptr_eq(&bench.runs.live(run.id()).unwrap(), &run), "the run was started a second time");
     bench.web.open_gate();
     assert_eq!(bench.finish(&run).total_results, 4);
@@ -41,7 +41,7 @@ fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     assert_eq!(summary.error.map(|error| error.code).as_deref(), Some("store_failed"));
     assert_eq!(summary.progress.modules_completed, 5);
     assert!(!run.is_stored());
-    bench.runs.run_due_tasks();
+    bench.runs.sweep();
     assert!(bench.runs.live(run.id()).is_some(), "it stays in memory until the store has it");
     switch.set_down(false);
     eventually("the store has its end", || run.is_stored());
@@ -64,7 +64,7 @@ fn a_run_that_cannot_be_resumed_fails_and_a_resumed_one_skips_missing_modules() 
     let web = Arc::new(PlayedWeb::default());
     web.open_gate();
     let second = first.another_process(&web);
-    second.run_due_tasks();
+    second.dispatch();
     let resumed = second.live(run.id()).unwrap();
     assert!(has_ended(&resumed, Instant::now() + PATIENCE));
     let summary = resumed.summary();
@@ -91,7 +91,7 @@ fn an_abandoned_run_does_not_block_the_maintenance_thread_while_the_store_is_una
         let maintenance = std::thread::spawn({
             let runs = Arc::clone(&second);
             move || {
-                runs.run_due_tasks();
+                runs.dispatch();
             }
         });
         eventually("the maintenance thread is done", || maintenance.is_finished());
@@ -101,7 +101,7 @@ fn an_abandoned_run_does_not_block_the_maintenance_thread_while_the_store_is_una
     assert_eq!(stored().status, Status::Running);
     *switch.refused.lock() = None;
     eventually("it is ended", || {
-        second.run_due_tasks();
+        second.dispatch();
         stored().status == Status::Failed
     });
     assert_eq!(stored().error.unwrap().code, "suppressed");

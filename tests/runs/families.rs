@@ -61,7 +61,8 @@ impl Bench {
 
     fn wait_for_family(&self, root: RunId) {
         eventually("the family ends", || {
-            self.runs.run_due_tasks();
+            self.runs.advance_idle();
+            self.runs.dispatch();
             self.state(root).status == FollowStatus::Completed
         });
     }

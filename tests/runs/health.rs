@@ -93,7 +93,7 @@ fn an_interrupted_run_ends_like_an_uninterrupted_one() {
         let web = Arc::new(PlayedWeb::default());
         web.down.store(true, Ordering::SeqCst);
         let second = bench.another_process(&web);
-        second.run_due_tasks();
+        second.dispatch();
         let summary = bench.finish(&second.live(run.id()).expect("taken over"));
         assert_eq!(summary.coverage.count_of(Outcome::Hit), 1, "{first_of_all}");
         assert_eq!(summary.coverage.count_of(Outcome::Error), 2, "{first_of_all}");

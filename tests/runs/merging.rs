@@ -68,7 +68,7 @@ fn a_crash_before_a_save_duplicates_nothing_and_takes_nothing_back() {
     *switch.refused.lock() = None;
     let web = Arc::new(PlayedWeb::default());
     let second = first.another_process(&web);
-    second.run_due_tasks();
+    second.dispatch();
     let resumed = second.live(run.id()).expect("taken over");
     assert_eq!(records(&resumed), before, "nothing has changed");
     assert_eq!(resumed.summary().progress, run.summary().progress, "nothing is taken back");

@@ -343,7 +343,7 @@ fn an_ended_run_is_evicted_and_served_from_the_store() {
     let run = bench.start("alice");
     bench.finish(&run);
     let (live, results, _) = run.snapshot();
-    bench.runs.run_due_tasks();
+    bench.runs.sweep();
     assert!(bench.runs.live(run.id()).is_none());
     let stored = bench.stored(run.id());
     assert_eq!(stored, live);

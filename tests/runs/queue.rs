@@ -50,7 +50,7 @@ fn a_busy_process_takes_over_an_interrupted_run_before_those_that_wait() {
             bench.queue(bench.account, module);
         }
         // No driver is free, so that the search finds nobody who could drive it.
-        bench.runs.run_due_tasks();
+        bench.runs.dispatch();
         assert!(bench.runs.live(interrupted.id).is_none());
         bench.web.open_gate();
         eventually("all are asked", || bench.asked_in_order().len() == waiting + 2);
@@ -104,7 +104,7 @@ fn its_time_counts_from_its_first_start(run_timeout: Duration, options: RunOptio
             break summary;
         }
         process = first.another_process_with(short, charge_of());
-        process.run_due_tasks();
+        process.dispatch();
         if let Some(resumed) = process.live(run.id()) {
             has_ended(&resumed, Instant::now() + Duration::from_millis(500));
         }

@@ -1,5 +1,6 @@
 //! The writes of drivers, and the right to drive.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use sightline::model::drive::{Claim, Delta, Write};
 use sightline::model::run::Status;
 use sightline::model::start::NewRun;
 
+use super::model::ORDER;
 use super::{HOLDS, added, at, both_ended, claim, completed, failed, new_instance, race, result};
 
 on_both! {
@@ -80,6 +82,22 @@ on_both! {
         let mut ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
         ids.sort_unstable();
         assert_eq!(taken, ids);
+    }
+
+    fn all_families_that_no_run_continues_are_listed(f) {
+        f.finish(&f.started(), &completed());
+        let started = || {
+            let mut run = f.new_run();
+            (run.search.follow, run.charge.allowed) = (Some(Arc::new(ORDER)), None);
+            f.start(run).id
+        };
+        let mut idle: Vec<RunId> = (0..120).map(|_| started()).collect();
+        f.database.execute("UPDATE runs SET status = 'completed'");
+        started();
+        let mut found: Vec<RunId> = f.store.idle_families(false).unwrap().into_iter().map(|(root, _)| root).collect();
+        idle.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, idle);
     }
 
     fn a_confirmation_whose_answer_was_lost_is_repeated(f) {

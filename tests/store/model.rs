@@ -31,7 +31,7 @@ const OPERATIONS: &str = "start start start start start start start follow follo
 const MOST_LEADS: u8 = 2;
 
 /// How all leads of a run are followed.
-const ORDER: FollowOrder = FollowOrder {
+pub(super) const ORDER: FollowOrder = FollowOrder {
     depth: 2,
     max_searches: 3,
     links: Class::Stated,

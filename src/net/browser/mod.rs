@@ -96,11 +96,6 @@ impl RealBrowsers {
     pub fn prober(&self) -> Arc<dyn Prober> {
         Arc::clone(&self.0) as _
     }
-
-    /// Ends the browser without waiting for it.
-    pub fn stop(&self) {
-        self.0.close();
-    }
 }
 
 impl Browsers for RealBrowsers {
@@ -110,6 +105,11 @@ impl Browsers for RealBrowsers {
 
     fn is_available(&self) -> bool {
         self.0.is_available()
+    }
+
+    /// Does not wait for the end of the browser.
+    fn stop(&self) {
+        self.0.close();
     }
 
     fn prints(&self) -> bool {

@@ -12,6 +12,7 @@ use super::cdp::{Fault, LOST, Page};
 use super::egress::{EgressProxy, PageLoad};
 use super::page;
 use super::process::{Browser, Launcher, want_of_resources};
+use crate::base::threads;
 use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
 use crate::modules::reason::Reason;
 
@@ -216,7 +217,7 @@ impl Pool {
     /// Checks or starts the browser whenever that is wanted, until the pool is closed.
     fn check_when_wanted(&self) {
         while !self.is_closed() {
-            self.check_or_start();
+            threads::guard("a check of the browser", || self.check_or_start());
             let mut state = self.state.lock();
             // The result answers all who have asked meanwhile.
             (state.checked, state.is_wanted) = (Some(Instant::now()), false);

@@ -185,7 +185,7 @@ impl Runs {
 
     /// Ends the batches with nothing left to do, and starts rows as long as a driver is free for them. The maintenance
     /// thread calls this after free drivers have taken the runs that wait.
-    pub(in crate::runs) fn feed_batches(self: &Arc<Self>) {
+    pub fn feed_batches(self: &Arc<Self>) {
         let most = (self.config.max_runs / DRIVER_SHARE).max(1);
         if let Err(error) = self.try_to_feed(most) {
             log!(error.log_level(), "cannot continue the batches for now: {error}");

@@ -10,7 +10,6 @@ use uuid::Uuid;
 
 use super::plan::{NextSearch, Rules, next_searches};
 use crate::base::ids::{AccountId, RunId};
-use crate::base::pages::all_pages;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
@@ -25,9 +24,6 @@ use crate::runs::leads::{Lead, LeadStatus};
 use crate::runs::leads::{Leads, leads};
 use crate::runs::record::read_run;
 use crate::runs::service::{Runs, StartResult};
-
-/// The number of idle families that are read at once.
-const IDLE_FAMILIES: usize = 100;
 
 /// Starts the runs whose turn has come, and records the end of the following if there is nothing left. `ending` is a
 /// run that has ended, or has all its results and is about to end: while others of its level run, nothing is to be done,
@@ -139,16 +135,13 @@ fn start_next(
     Ok(stopped)
 }
 
-/// Continues the families that no run continues, because the process that drove their last run ended before it did so.
-pub(in crate::runs) fn advance_idle(runs: &Arc<Runs>) {
-    // All of them, so that a family that cannot be continued hides no other.
-    let idle = |last: Option<&(RunId, AccountId)>| {
-        let after = last.map_or(RunId(Uuid::nil()), |(root, _)| *root);
-        runs.store.idle_families(runs.config.simulated, after, IDLE_FAMILIES)
-    };
-    match all_pages(IDLE_FAMILIES, idle) {
-        Ok(idle) => idle.iter().for_each(|(root, account)| advance(runs, *root, *account, None)),
-        Err(error) => log!(error.log_level(), "cannot look for families of runs: {error}"),
+impl Runs {
+    /// Continues the families that no run continues, because the process that drove their last run ended before it did so.
+    pub fn advance_idle(self: &Arc<Self>) {
+        match self.store.idle_families(self.config.simulated) {
+            Ok(idle) => idle.iter().for_each(|(root, account)| advance(self, *root, *account, None)),
+            Err(error) => log!(error.log_level(), "cannot look for families of runs: {error}"),
+        }
     }
 }
 

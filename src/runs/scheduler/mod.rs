@@ -18,12 +18,11 @@ mod host;
 mod state;
 
 use std::collections::{HashMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use log::{error, warn};
+use log::warn;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::health::HealthTable;
@@ -35,7 +34,7 @@ use crate::modules::reason::Reason;
 use crate::modules::terms::{Denial, ModuleTrial};
 use host::{AdaptiveLimit, TaskId};
 pub use host::{Feedback, GroupId};
-use state::{BROWSERS, End, GroupState, State, Waiting, pictures_of};
+use state::{BROWSERS, End, GroupState, State, TakenFrom, Waiting, pictures_of};
 pub use state::{Kind, Permit, Scheduler, Task, Turn, Work};
 
 /// The longest time for which a site's `Retry-After` is followed, so that a wrong one does not disable a module
@@ -158,8 +157,8 @@ impl Scheduler {
     fn take(self: &Arc<Self>, state: &mut State, now: Instant) -> Option<(Work, Turn)> {
         state.return_delayed(now);
         loop {
-            let (id, end) = state.next()?;
-            if let Some(turn) = self.try_to_start(state, id, end, now) {
+            let (id, from) = state.next()?;
+            if let Some(turn) = self.try_to_start(state, id, &from, now) {
                 return Some((state.tasks.remove(&id)?.work, turn));
             }
         }
@@ -170,7 +169,7 @@ impl Scheduler {
         self: &Arc<Self>,
         state: &mut State,
         id: TaskId,
-        end: Option<End>,
+        from: &TakenFrom,
         now: Instant,
     ) -> Option<Turn> {
         let Waiting { task, group, has_followed, .. } = state.tasks.get(&id)?;
@@ -196,10 +195,10 @@ impl Scheduler {
         };
         for name in &hosts {
             let Some(host) = state.hosts.get_mut(name) else { continue };
-            // A check from a queue has waited for its turn.
-            let is_free = match end {
-                Some(_) => host.admits_newcomer(is_of_batch),
-                None => host.has_place(is_of_batch),
+            // A check from the queue of the host has waited for its turn there, but not at its other hosts.
+            let is_free = match from {
+                TakenFrom::Queue(queue) if queue == name => host.has_place(is_of_batch),
+                _ => host.admits_newcomer(is_of_batch),
             };
             if is_free {
                 continue;
@@ -218,11 +217,10 @@ impl Scheduler {
             state.delayed.insert((at, id));
             return None;
         }
-        match module.map_or(Ok(None), |module| self.health.module_access(&module)) {
-            Ok(trial) => Some(Ok(Box::new(self.grant(state, id, end, hosts, trial, now)?))),
-            // The quarantine has begun since.
-            Err(denial) => Some(Err(Box::new(denied_report(denial)))),
-        }
+        // A quarantine that has begun since then does not stop it.
+        let trial = module.and_then(|module| self.health.module_access(&module).ok()).flatten();
+        let end = if let TakenFrom::Run(end) = from { *end } else { End::Front };
+        Some(Ok(Box::new(self.grant(state, id, end, hosts, trial, now)?)))
     }
 
     /// Starts a check at its hosts.
@@ -230,7 +228,7 @@ impl Scheduler {
         self: &Arc<Self>,
         state: &mut State,
         id: TaskId,
-        end: Option<End>,
+        end: End,
         hosts: Vec<String>,
         module_trial: Option<ModuleTrial>,
         now: Instant,
@@ -242,7 +240,7 @@ impl Scheduler {
         let group = state.groups.get_mut(group_id)?;
         let is_tried = |host: &&String| group.skips_failing && self.health.circuits.of(host).is_some();
         let trials = hosts.iter().filter(is_tried).cloned().collect();
-        group.running.insert(id, end.unwrap_or(End::Front));
+        group.running.insert(id, end);
         if let Some(question) = &task.question {
             state.asking.entry(question.clone()).or_default();
         }
@@ -350,9 +348,7 @@ impl Scheduler {
                     true => Ok(permit),
                     false => Err(Box::new(Report::bare(Outcome::Skipped, Reason::DailyLimit))),
                 });
-                if catch_unwind(AssertUnwindSafe(|| work(turn))).is_err() {
-                    error!("a check panicked");
-                }
+                threads::guard("a check", || work(turn));
                 state = self.state.lock();
                 worked_at = Instant::now();
                 continue;

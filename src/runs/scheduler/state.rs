@@ -86,6 +86,15 @@ pub(super) enum End {
     Tail,
 }
 
+/// Where a task was taken whose turn has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TakenFrom {
+    /// An end of its run.
+    Run(End),
+    /// The queue of this host.
+    Queue(String),
+}
+
 /// The decision about a task whose turn has come: the check may be made, and dropping its permit ends it; or the report of a
 /// check that is not made. That is the answer that another check has got, or says why the module is not asked now: it is in
 /// quarantine, it has used all its checks of the day, or each of its sources has a host that must not be contacted. The
@@ -264,7 +273,7 @@ impl State {
     }
 
     /// Takes a task from the queue of a host that has a place for it.
-    fn next_of_hosts(&mut self) -> Option<TaskId> {
+    fn next_of_hosts(&mut self) -> Option<(TaskId, String)> {
         let may_begin = self.may_begin();
         let Self { hosts, tasks, groups, free_hosts, .. } = self;
         let is_wanted = |id| {
@@ -272,19 +281,19 @@ impl State {
             group.is_some_and(|group| may_begin[usize::from(group.is_of_batch)])
         };
         free_hosts.retain(|name| hosts.get(name).is_some_and(Host::has_turn));
-        free_hosts.iter().find_map(|name| hosts.get_mut(name)?.next_turn(is_wanted))
+        free_hosts.iter().find_map(|name| Some((hosts.get_mut(name)?.next_turn(is_wanted)?, name.clone())))
     }
 
     /// Takes the next task: the first one of each run but those of batches, then those whose turn at a host has come,
-    /// since the host is idle until then, then all others. A task from the queue of a host has no end.
-    pub(super) fn next(&mut self) -> Option<(TaskId, Option<End>)> {
+    /// since the host is idle until then, then all others.
+    pub(super) fn next(&mut self) -> Option<(TaskId, TakenFrom)> {
         if let Some((id, end)) = self.next_of_groups(true) {
-            return Some((id, Some(end)));
+            return Some((id, TakenFrom::Run(end)));
         }
-        if let Some(id) = self.next_of_hosts() {
-            return Some((id, None));
+        if let Some((id, host)) = self.next_of_hosts() {
+            return Some((id, TakenFrom::Queue(host)));
         }
-        self.next_of_groups(false).map(|(id, end)| (id, Some(end)))
+        self.next_of_groups(false).map(|(id, end)| (id, TakenFrom::Run(end)))
     }
 
     /// Reserves the next check of a module, which may begin at the returned time.

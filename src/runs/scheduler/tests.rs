@@ -283,6 +283,23 @@ fn runs_take_turns_at_the_browsers_and_other_checks_do_not_wait_for_them() {
 }
 
 #[test]
+fn a_turn_at_a_site_is_none_at_the_browsers() {
+    let world = World::new(6);
+    let groups = [(); 3].map(|()| world.join(Some(AccountId::new()), false));
+    let page = |place: usize, host: &'static str| World::task(place, &[&[host, BROWSERS]]);
+    world.add(&groups[0], [0, 1]);
+    world.ask(&groups[0], [page(2, "b"), page(3, "c"), page(4, "d")]);
+    let mut busy = world.begin(&[0, 1, 2, 3, 4]);
+    world.ask(&groups[1], [page(5, "e")]);
+    world.ask(&groups[2], [page(6, "a")]);
+    assert!(world.next().is_none(), "one waits at the browsers, and one at the site");
+    // Both have a place before a worker looks.
+    drop([busy.pop_front(), busy.pop_back()]);
+    busy.extend(world.begin(&[5]));
+    assert_eq!(world.drain(busy), [6]);
+}
+
+#[test]
 fn a_task_that_may_not_wait_is_dropped_at_a_full_host() {
     let world = World::new(2);
     let group = world.join(None, false);

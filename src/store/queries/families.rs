@@ -18,7 +18,7 @@ const END_FOLLOWING: &str =
     "UPDATE runs SET following = 'completed', followed = ?2 WHERE id = ?1 AND following = 'running'";
 const IDLE: &str = "SELECT id, account FROM runs r WHERE following = 'running' AND status <> 'running' \
      AND simulated = ?1 AND NOT EXISTS \
-     (SELECT 1 FROM runs m WHERE m.root_run = r.id AND m.status = 'running') AND id > ?2 ORDER BY id LIMIT ?3";
+     (SELECT 1 FROM runs m WHERE m.root_run = r.id AND m.status = 'running')";
 
 impl Store {
     /// Returns the family of a root. Returns `None` if no run of it exists in this account.
@@ -57,15 +57,9 @@ impl Store {
         self.change(background("end_following").light(), END_FOLLOWING, values![root, encode(end)?]).map(drop)
     }
 
-    /// Returns at most `most` roots with ids above `after`, in order, that are to follow leads while no run of their
-    /// family is running, with their accounts. That is so for a moment after each run has ended, and longer if a process
-    /// ended in that moment.
-    pub fn idle_families(
-        &self,
-        simulated: bool,
-        after: RunId,
-        most: usize,
-    ) -> Result<Vec<(RunId, AccountId)>> {
-        self.all(background("idle_families"), IDLE, values![simulated, after, most])
+    /// Returns all roots that are to follow leads while no run of their family is running, with their accounts. That is so
+    /// for a moment after each run has ended, and longer if a process ended in that moment.
+    pub fn idle_families(&self, simulated: bool) -> Result<Vec<(RunId, AccountId)>> {
+        self.all(background("idle_families"), IDLE, values![simulated])
     }
 }
