@@ -181,7 +181,7 @@ impl Fixture {
     }
 
     fn used(&self) -> u64 {
-        self.store.credits_used(self.account.id, cycle()).unwrap()
+        self.store.credits_used(&[(self.account.id, cycle())]).unwrap()[0]
     }
 
     fn finish(&self, run: &NewRun, ending: &Ending) -> Write {

@@ -248,16 +248,18 @@ impl Accounts {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn balance(&self, caller: &Caller) -> Result<Balance, StorageError> {
-        self.balance_in(&caller.account, &caller.plan)
+        let cycle = Cycle::at(caller.account.anchor, self.clock.now());
+        let used = self.store.credits_used(&[(caller.account.id, cycle)])?.iter().sum();
+        Ok(Balance { used, allowed: caller.plan.credits, cycle })
     }
 
-    /// Returns the balance of an account with that plan in its current cycle.
+    /// Returns the credits that each account has used in its current cycle.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn balance_in(&self, account: &Account, plan: &Plan) -> Result<Balance, StorageError> {
-        let cycle = Cycle::at(account.anchor, self.clock.now());
-        Ok(Balance { used: self.store.credits_used(account.id, cycle)?, allowed: plan.credits, cycle })
+    pub fn credits_used(&self, accounts: &[&Account]) -> Result<Vec<u64>, StorageError> {
+        let cycle = |account: &&Account| (account.id, Cycle::at(account.anchor, self.clock.now()));
+        self.store.credits_used(&accounts.iter().map(cycle).collect::<Vec<_>>())
     }
 
     /// Returns the charge for a run of that many credits that starts now.

@@ -299,7 +299,7 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
             let idempotency = Idempotency { key: "k".into(), body_hash: [7; 32], at: SystemClock.now() };
             NewRun { idempotency: Some(idempotency), ..premium(&bench, query) }
         };
-        let used = || bench.store.credits_used(bench.account, bench.order("x").charge.cycle).unwrap();
+        let used = || bench.store.credits_used(&[(bench.account, bench.order("x").charge.cycle)]).unwrap()[0];
         stage.draw(1000);
         let run = bench.start_order(keyed("alice"));
         bench.finish(&run);

@@ -47,7 +47,7 @@ fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     eventually("the store has its end", || run.is_stored());
     let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
     assert_eq!((stored.status, stored.credits_charged), (Status::Failed, 0));
-    assert_eq!(bench.store.credits_used(bench.account, cycle).unwrap(), 0);
+    assert_eq!(bench.store.credits_used(&[(bench.account, cycle)]).unwrap(), [0]);
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn accounts_are_whole(store: &Store) {
     assert_eq!((keys[0].hash.0, keys[0].revoked_at), ([0x11; 32], None));
     assert_eq!(keys[1].revoked_at, Some(at("2026-02-02T00:00:00.007Z")));
     let cycle = Cycle { start: at("2026-02-28T10:00:00.001Z"), end: at("2026-03-31T10:00:00.001Z") };
-    assert_eq!(store.credits_used(owner, cycle).unwrap(), 3);
+    assert_eq!(store.credits_used(&[(owner, cycle)]).unwrap(), [3]);
     let bookings = store.bookings(owner).unwrap();
     let kinds: Vec<_> = bookings.iter().map(|booking| (booking.kind.as_str(), booking.credits)).collect();
     assert_eq!(kinds, [("charge", 1), ("charge", 2), ("charge", 1), ("charge", 1), ("refund", 2)]);

@@ -12,6 +12,7 @@ pub(super) const CHARGE: &str = "INSERT INTO credit_usage AS known (account, cyc
      RETURNING used";
 
 pub(super) const USED: &str = "SELECT used FROM credit_usage WHERE account = ?1 AND cycle_start = ?2";
+const USES: &str = "SELECT account, cycle_start, used FROM credit_usage WHERE account IN {ids ?1}";
 
 pub(super) const NOTE_CHARGE: &str = "INSERT INTO charges (run, kind, account, cycle_start, credits, at) \
      VALUES (?1, 'charge', ?2, ?3, ?4, ?5)";
@@ -95,9 +96,15 @@ impl Store {
         self.read("known_request", |tx| known_request(tx, account, idempotency))
     }
 
-    /// Returns the credits that an account has used in the cycle that starts at `cycle.start`.
-    pub fn credits_used(&self, account: AccountId, cycle: Cycle) -> Result<u64> {
-        Ok(self.first("credits_used", USED, values![account, cycle.start])?.unwrap_or_default())
+    /// Returns the credits that each of these accounts has used in that cycle of it.
+    pub fn credits_used(&self, cycles: &[(AccountId, Cycle)]) -> Result<Vec<u64>> {
+        let accounts = encode_ids(cycles.iter().map(|(account, _)| account.0))?;
+        let uses: Vec<(AccountId, Timestamp, u64)> = self.all("credits_used", USES, values![accounts])?;
+        let used = |(account, cycle): &(AccountId, Cycle)| {
+            let of_cycle = uses.iter().find(|(of, start, _)| of == account && *start == cycle.start);
+            of_cycle.map_or(0, |(.., used)| *used)
+        };
+        Ok(cycles.iter().map(used).collect())
     }
 
     /// Returns the ledger's lines of an account, the oldest first.

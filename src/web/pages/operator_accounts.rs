@@ -10,7 +10,7 @@ use crate::account::plan::Plan;
 use crate::account::sign_in::token::Token;
 use crate::model::account::{Account, Role};
 use crate::web::cookies::{Cookie, Notice};
-use crate::web::{Answer, Form, Frame, Visit, Web, WebError, render};
+use crate::web::{Answer, Form, Frame, Visit, Web, render};
 
 /// The beginning of a set-up link's token in the cookie.
 const LINK: &str = "link-";
@@ -50,12 +50,13 @@ pub(in crate::web) fn page(web: &Arc<Web>, mut visit: Visit) -> Answer {
     let fitting: Vec<&Account> =
         all.iter().filter(|account| account.email.contains(&text) && of_plan(account)).collect();
     let pages = Pages::new(fitting.len(), ROWS, &visit.form, ["account", "accounts"]);
-    let row = |account: &&'_ Account| -> Result<_, WebError> {
-        let balance = web.accounts.balance_in(account, &web.accounts.plan_of(account))?;
-        Ok(format!("{} of {}", balance.used, allowed(balance.allowed)))
+    let shown: Vec<&Account> = fitting.into_iter().skip(pages.first).take(ROWS).collect();
+    let used = web.accounts.credits_used(&shown)?;
+    let row = |(account, used)| {
+        let credits = allowed(web.accounts.plan_of(account).credits);
+        (account, format!("{used} of {credits}"))
     };
-    let shown = fitting.iter().skip(pages.first).take(ROWS);
-    let rows = shown.map(|account| Ok((*account, row(account)?))).collect::<Result<_, WebError>>()?;
+    let rows = shown.into_iter().zip(used).map(row).collect();
     let users = |plan: &Plan| all.iter().filter(|account| account.plan == plan.name).count();
     let plans = web.accounts.plans().all().iter().map(|plan| (plan, users(plan))).collect();
     render(&Page { frame: visit.frame, form: visit.form, plans, rows, link, pages })
