@@ -1,4 +1,4 @@
-//! Tells a service manager that the process is ready or stopping, as systemd's `Type=notify` expects
+//! Notifies a service manager that the process is ready or stopping, as systemd's `Type=notify` expects
 //! (sd_notify(3)): a datagram to the socket in `NOTIFY_SOCKET`. Does nothing if this variable is not set.
 
 use std::env;

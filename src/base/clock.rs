@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-/// Tells the time of day in UTC. Deadlines inside one process use [`std::time::Instant`] instead.
+/// Returns the time of day in UTC. Deadlines inside one process use [`std::time::Instant`] instead.
 pub trait Clock: Send + Sync + 'static {
     /// Returns the present moment in whole milliseconds, the precision of the API and the store.
     fn now(&self) -> Timestamp;

@@ -1,7 +1,7 @@
 //! Log set-up: one line of text (simplelog) or one JSON object for each message.
 //!
 //! A log line never holds a key, a query or a result. A message about a request carries the id of the request as a
-//! value of its own: `warn!(request_id = id.as_str(); "…")`.
+//! separate value: `warn!(request_id = id.as_str(); "…")`.
 
 use std::io::{self, Stderr};
 

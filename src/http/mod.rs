@@ -7,7 +7,7 @@
 //! 1. tiny_http accepts the connection and reads the head on its own thread.
 //! 2. The receiving thread takes the request from tiny_http's queue, checks its head and hands it on (`accept`).
 //! 3. A body that did not come with the head is read on its own thread. A request worker calls the handler and
-//!    writes the answer. Waits, streams and large answers get threads of their own (`exchange`).
+//!    writes the answer. Waits, streams and large answers get separate threads (`exchange`).
 //!
 //! # Faults of tiny_http
 //! A file that cures a fault of tiny_http 0.12 names the fault, the cure and the test in its documentation. To find

@@ -73,7 +73,7 @@ impl FollowState {
 pub struct FamilyTree {
     /// The run whose lead has started the run, unless it was deleted.
     pub parent: Option<RunSummary>,
-    /// The runs below the run. Each stands after its parent, and before the next run of the same parent.
+    /// The runs below the run. Each comes after its parent, and before the next run of the same parent.
     pub below: Vec<TreeRun>,
     /// Whether the run or one below it is running, or leads of the family are still followed.
     pub is_open: bool,

@@ -34,7 +34,7 @@ pub struct Opening {
     pub since: Timestamp,
     /// The wait before the next trial.
     pub wait: Duration,
-    /// The time from which a trial is allowed.
+    /// The time from which a trial may begin.
     #[serde(with = "millis")]
     pub next_try: Timestamp,
 }

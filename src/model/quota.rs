@@ -29,7 +29,7 @@ words! {
 pub struct Rate {
     /// The number of requests that are allowed at once, at least 1.
     pub burst: u32,
-    /// The time after which one more request is allowed, at least a microsecond.
+    /// The time after which one more request may be made, at least a microsecond.
     pub period: Duration,
 }
 

@@ -50,8 +50,8 @@ macro_rules! codes {
 
 codes! {
     /// The request is malformed, or a value in it is wrong: `field` names it, `allowed` says what was expected. The same
-    /// code stands for a body that does not arrive in time (408) or comes in chunks (411), for an address longer than 8 KiB
-    /// (414), and for more than 100 headers or 32 KiB of them (431).
+    /// code also covers a body that does not arrive in time (408) or comes in chunks (411), an address longer than 8 KiB
+    /// (414), and more than 100 headers or 32 KiB of them (431).
     InvalidRequest = "invalid_request": 400 408 411 414 431;
     /// The API key is missing, malformed, unknown or revoked, or two different ones were sent.
     InvalidApiKey = "invalid_api_key": 401;

@@ -94,7 +94,7 @@ impl Checker {
         check.report
     }
 
-    /// Checks a made-up name as a control check does, without findings and without a control check of its own.
+    /// Checks a made-up name as a control check does, without findings and without another control check.
     pub fn check_made_up<'t>(&self, module: &Module, name: &Query, terms: impl Into<Terms<'t>>) -> Report {
         match module.why_skipped(name, &self.keys) {
             Some(reason) => Report::bare(Outcome::Skipped, reason),

@@ -17,7 +17,7 @@ use crate::base::cache::{Bounds, Cache, Computed};
 /// The default limit on the memory for the parsed forms of all answers, in bytes.
 const DEFAULT_ANSWER_MEMORY: usize = 256 * 1024 * 1024;
 /// The most bytes that the parsed forms of the answers of one check take: their texts, their pages, and the values of
-/// their JSON, which have limits of their own.
+/// their JSON, which have separate limits.
 const PARSED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Permits to parse answers. A parsed answer takes many times as much memory as its bytes, so a check parses answers

@@ -15,7 +15,7 @@ use super::query::{Query, SearchType};
 use super::template::{Template, Variable};
 
 /// The error message for `final_url:` or `absolute_url` if the address contains a key.
-const KEY_IS_TOLD: &str = "`final_url:` and `absolute_url` tell the address that was asked, in which a key stands; \
+const KEY_IN_ADDRESS: &str = "`final_url:` and `absolute_url` contain the requested URL, and with it the key; \
     send the key in a header, or make the address with `format`";
 /// The port of WHOIS servers.
 const WHOIS_PORT: u16 = 43;
@@ -321,9 +321,9 @@ impl Check<'_> {
         {
             let is_here = |at: Option<usize>| at.is_none_or(|at| at == index);
             let mut results = entry.extractors();
-            let is_told = results.any(|(at, _, extractor)| extractor.tells_address() && is_here(at))
+            let shows_key = results.any(|(at, _, extractor)| extractor.tells_address() && is_here(at))
                 || probe.save.values().any(|extractor| extractor.tells_address());
-            self.refuse_if(is_told, &format!("probes[{index}].url"), KEY_IS_TOLD);
+            self.refuse_if(shows_key, &format!("probes[{index}].url"), KEY_IN_ADDRESS);
         }
         if module.is_premium() {
             self.browser();

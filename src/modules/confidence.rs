@@ -29,7 +29,7 @@ impl Strength {
     /// Returns the strength of a hit of the matcher `hit` in a module with the miss rules `misses`.
     pub(crate) fn of(hit: &Matcher, misses: &[Matcher]) -> Self {
         let is_absence = hit.rests_on(&[Basis::Absence]);
-        let is_told_apart = |by: &[Basis]| is_absence || misses.iter().any(|miss| miss.rests_on(by));
+        let is_distinct = |by: &[Basis]| is_absence || misses.iter().any(|miss| miss.rests_on(by));
         let echoes = |is_json| {
             hit.conditions().iter().any(|it| it.echoes_query && (it.basis == Basis::Json) == is_json)
         };
@@ -38,10 +38,10 @@ impl Strength {
             () if echoes(false) => Self::EchoInText,
             () if hit.rests_on(&[Basis::Json]) => {
                 let by = [Basis::Json, Basis::Header, Basis::Marker, Basis::Absence];
-                if is_told_apart(&by) { Self::BothMembers } else { Self::Member }
+                if is_distinct(&by) { Self::BothMembers } else { Self::Member }
             }
             () if hit.rests_on(&[Basis::Header, Basis::Marker]) => {
-                if is_told_apart(&[Basis::Header, Basis::Marker]) { Self::BothMarkers } else { Self::Marker }
+                if is_distinct(&[Basis::Header, Basis::Marker]) { Self::BothMarkers } else { Self::Marker }
             }
             // A condition such as "the page does not say that nothing was found" is at most a marker of the miss.
             () if is_absence => Self::Marker,

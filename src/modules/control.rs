@@ -178,7 +178,7 @@ pub fn made_up(module: &Module, query: &Query, seed: u64) -> Option<Query> {
     NameGenerator { module, query, random: Random::new(seed) }.name(&[LETTERS_THEN_DIGITS, LETTERS, DIGITS])
 }
 
-/// Returns two made-up queries of different forms, as far as the module accepts different forms. A site may
+/// Returns two made-up queries of different forms, if the module accepts several. A site may
 /// hit all names of one form, even those that nobody has, and not those of another.
 pub fn two_made_up(module: &Module, query: &Query, seed: u64) -> Vec<Query> {
     let Some(first) = made_up(module, query, seed) else { return Vec::new() };

@@ -104,7 +104,7 @@ impl ProfileIndex {
                 index.services.insert((*name).to_owned(), Arc::clone(module));
             }
         }
-        // The form with the most text of its own is the most exact one. Popular modules come first among equals.
+        // The form with the most fixed text is the most exact one. Popular modules come first among equals.
         for forms in index.forms.values_mut() {
             let rank = |form: &Form| form.module.entry().rank.unwrap_or(u32::MAX);
             forms.sort_by_key(|form| {
@@ -311,7 +311,7 @@ mod tests {
             let Some(name) = module.entry().known.first() else { continue };
             let profile = module.entry().profile.as_ref();
             let Some((before, after)) = profile.and_then(Template::around_query) else { continue };
-            // The word stands for other pages of sites, too.
+            // The word also occurs in other pages of sites.
             if module.search_type() != SearchType::Username || name == "user" {
                 continue;
             }

@@ -38,7 +38,7 @@ pub struct RunRecord {
     /// The moment of this record.
     #[serde(skip, default = "Timestamp::now")]
     pub as_of: Timestamp,
-    /// The thumbnails of the results, as far as they were read: only pages for people show them.
+    /// The thumbnails of the results, if they were read: only pages for people show them.
     #[serde(skip)]
     pub thumbnails: Thumbnails,
 }

@@ -125,7 +125,7 @@ impl Runs {
         Ok(modules.iter().map(|module| module.id().to_string()).collect())
     }
 
-    /// Returns whether the queue is full, so far as this process knows: the limit may be exceeded by a few runs. An account
+    /// Returns whether the queue is full, by this process's count: the limit may be exceeded by a few runs. An account
     /// without a waiting run is never refused because of the runs of others, and the number of runs that leads start has
     /// its own limit. It is not checked in the transaction of the start, which would delay the drivers that empty the queue.
     fn is_queue_full(&self, new: &NewRun) -> Result<bool, Refusal> {

@@ -38,7 +38,7 @@ struct Group {
     /// Email addresses, with the accounts that a search finds.
     #[serde(default)]
     mailboxes: Vec<Shared>,
-    /// Sites of their own, with the accounts that the front page names.
+    /// Their own sites, with the accounts that the front page names.
     #[serde(default)]
     sites: Vec<Shared>,
 }

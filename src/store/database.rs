@@ -130,7 +130,7 @@ impl Store {
     }
 
     /// Runs `work` on a connection whose server answers.
-    // What does not depend on the operation is in functions of its own, since the compiler makes a copy of this one for
+    // What does not depend on the operation is in separate functions, since the compiler makes a copy of this one for
     // each operation.
     fn with<T>(&self, pool: &Pool, wait: Duration, work: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
         let mut taken = self.take(pool, wait)?;

@@ -144,7 +144,7 @@ impl OpenError {
 /// The reason why a database was not backed up. No partial copy is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The database is on PostgreSQL, which has backup tools of its own.
+    /// The database is on PostgreSQL, which has its own backup tools.
     #[error(
         "PostgreSQL makes its own backups: `pg_dump --format=custom --file=FILE` with the database's address, and \
          `pg_restore` for the way back (see `sightline manual backup-and-restore`)"

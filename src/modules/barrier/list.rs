@@ -98,7 +98,7 @@ pub(super) struct Addresses {
     pub(super) logins: Vec<String>,
 }
 
-/// The file of barriers. A text such as `@forms` in a pattern stands for a list of texts.
+/// The file of barriers. A text such as `@forms` in a pattern represents a list of texts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {

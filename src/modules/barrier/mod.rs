@@ -37,7 +37,7 @@ pub(crate) fn find(
     let response = answer.response;
     // The home page of the queried domain may be a sign-in page.
     let is_own_page = || module.entry().contact == Contact::TargetWeb;
-    let is_told = || is_about_logins(module) || judges_redirects(module);
+    let expects_logins = || is_about_logins(module) || judges_redirects(module);
     // A rule about a redirect to a sign-in page says nothing about a sign-in page at another address.
     let is_landed = || judges_redirects(module) && is_login(final_target(response).path());
     let knows_logins = || is_own_page() || is_about_logins(module) || is_landed();
@@ -48,7 +48,7 @@ pub(crate) fn find(
     let outcome = |pattern: &Pattern| if pattern.limit { Outcome::RateLimited } else { Outcome::Blocked };
     found.map(|pattern| (outcome(pattern), pattern.reason)).or_else(|| {
         let reason = address::find(response, asked, values)?;
-        (reason != Reason::LoginWall || !is_told()).then_some((Outcome::Blocked, reason))
+        (reason != Reason::LoginWall || !expects_logins()).then_some((Outcome::Blocked, reason))
     })
 }
 

@@ -1,4 +1,4 @@
-//! The canonical form of a catalogue file, in which each site is on lines of its own, so that diffs stay
+//! The canonical form of a catalogue file, in which each site is on separate lines, so that diffs stay
 //! small.
 //!
 //! Entries are sorted by id. Fields have the order of [`super::super::definition`], one per line. A value

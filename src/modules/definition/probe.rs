@@ -153,7 +153,7 @@ pub(crate) fn kept<T>(filled: Result<T, FillError>) -> Result<Option<T>, FillErr
     }
 }
 
-/// Returns a JSON value with other texts in place of its own. What contains a text without a replacement is left out.
+/// Returns a JSON value with other texts in place of those in it. What contains a text without a replacement is omitted.
 pub(crate) fn with_texts<E>(
     json: &Value,
     replaced: &mut impl FnMut(&str) -> Result<Option<String>, E>,

@@ -36,7 +36,7 @@ pub fn json_schema() -> Value {
 static SCHEMA: LazyLock<Value> = LazyLock::new(json_schema);
 
 /// Returns the schema of a value, following a reference, and of several branches the one for its type. It is not an object
-/// if any value is allowed.
+/// if it may be any value.
 fn schema_of(schema: &'static Value, value: &Value) -> &'static Value {
     if let Some(name) = schema["$ref"].as_str().and_then(|it| it.strip_prefix("#/$defs/")) {
         return schema_of(&SCHEMA["$defs"][name], value);

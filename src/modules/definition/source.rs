@@ -93,7 +93,7 @@ impl Source {
         Ok(Self { text: text.to_owned(), reads })
     }
 
-    /// Returns the message about a source that is allowed only in lists.
+    /// Returns the message about a source that only lists may have.
     pub(crate) fn not_here(&self) -> String {
         not_here(self.text.split(':').next().unwrap_or_default())
     }

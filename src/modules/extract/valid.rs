@@ -48,7 +48,7 @@ pub(crate) fn valid(result_type: ResultType, text: &str, query: &Query) -> Optio
 
 /// Returns an email address in its normal form.
 pub(super) fn email_address(text: &str) -> Option<String> {
-    // An address may contain a `*`, but in an address on a site it stands for hidden letters.
+    // An address may contain a `*`, but in an address on a site it hides letters.
     if text.contains(['*', '•']) {
         return None;
     }

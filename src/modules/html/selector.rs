@@ -10,7 +10,7 @@ use crate::modules::text::{constant, truncate};
 /// The supported selectors, for error messages.
 const ALLOWED: &str =
     "compound selectors such as `tag#id.class[attribute^=\"value\"]`, joined by a space, listed by `,`";
-/// The pieces of a selector: what joins two compounds, and what a compound consists of. `NAME` stands for a name.
+/// The pieces of a selector: what joins two compounds, and what a compound consists of. `NAME` represents a name.
 const PIECE: &str = r#"(?<list>\s*,\s*)|(?<space>\s+)|(?<tag>\*|NAME)|#(?<id>NAME)|\.(?<class>NAME)|\[\s*(?<name>NAME)\s*(?:(?<operator>[~^*]?=)\s*(?:"(?<double>[^"]*)"|'(?<single>[^']*)'|(?<bare>NAME))\s*)?\]"#;
 
 static PIECES: LazyLock<Regex> = LazyLock::new(|| constant(&PIECE.replace("NAME", r"[-\w[^\x00-\x7f]]+")));

@@ -1,6 +1,6 @@
 //! Import of the site lists of WhatsMyName, Sherlock and Maigret.
 //!
-//! Each entry of a list becomes a catalogue entry that judges as the list's own tool does, as far as its rules allow
+//! Each entry of a list becomes a catalogue entry that judges as the list's own tool does, where its rules allow
 //! that. An entry that cannot be converted is left out, and what an entry loses is noted: see [`report`].
 //!
 //! | file | contents |

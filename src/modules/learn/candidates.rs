@@ -42,7 +42,7 @@ pub(super) struct Words {
     identifiers: Vec<String>,
     /// Parts of members that say how a request ended, and those that change with every request.
     about_request: Vec<String>,
-    /// Members that all accounts of a site have, as far as a single one can show it.
+    /// Members that all accounts of a site probably have, judged from one account.
     common: Vec<String>,
     /// Words in classes that every profile may have.
     profile_classes: Vec<String>,

@@ -1,6 +1,6 @@
 //! A page in a browser, driven by the Chrome DevTools Protocol (<https://chromedevtools.github.io/devtools-protocol/>).
 //!
-//! Each page has a WebSocket of its own to the browser, and an empty context (profile) with its own proxy. Cookies,
+//! Each page has a separate WebSocket to the browser, and an empty context (profile) with its own proxy. Cookies,
 //! storage, cache, service workers and popups belong to the context, and end with it. If the page is not closed, the
 //! context ends with the connection.
 

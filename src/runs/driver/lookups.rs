@@ -61,8 +61,8 @@ pub(super) fn plan(runs: &Runs, run: &LiveRun, lookups: &mut Vec<Lookup>, as_of:
     }
 }
 
-/// Returns what the results of a run point to as JSON, if leads are followed. Without it, they are read again by whoever
-/// continues the family.
+/// Returns what the results of a run point to as JSON, if leads are followed. Without it, the process
+/// that continues the family reads them again.
 pub(super) fn links(runs: &Runs, run: &LiveRun) -> Option<String> {
     run.opening.follow.as_ref()?;
     let (record, catalog) = (run.record(runs.clock.now()), runs.catalog());

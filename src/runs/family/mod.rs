@@ -1,4 +1,4 @@
-//! Following leads: accounts are looked up in the run that found them, and other leads start runs of their own. All runs
+//! Following leads: accounts are looked up in the run that found them, and other leads start separate runs. All runs
 //! below the first one, its root, are its family.
 //!
 //! | file | holds |

@@ -100,7 +100,7 @@ impl Breaker {
         }
     }
 
-    /// Begins the trial that [`Self::ask`] allows. The next one is allowed after the present wait.
+    /// Begins the trial that [`Self::ask`] allows. The next one may begin after the present wait.
     fn begin_trial(&mut self, now: Timestamp) {
         if let Some(opening) = &mut self.state.opening {
             self.is_tried = true;

@@ -388,7 +388,7 @@ fn names_itself(record: &ResultRecord, query: &Query) -> bool {
     match record.result_type.as_str() {
         "account" => !is_main(record, query),
         "username" | "email" => true,
-        // A domain has many pages and hosts of its own.
+        // A domain has many own pages and hosts.
         "url" => query.search_type() != SearchType::Domain || !is_below(record, query),
         _ => false,
     }

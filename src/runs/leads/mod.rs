@@ -23,7 +23,7 @@ use crate::runs::record::ResultRef;
 pub use links::{FOUND_BY, FoundBy};
 use links::{Link, RunLinks, links};
 
-/// The place where a lead stands.
+/// The place where a lead was found.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 pub struct LeadSource {
     /// The run of the result.

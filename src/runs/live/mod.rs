@@ -59,7 +59,7 @@ struct State {
     /// The modules that have ended, each with the revision of the write that added it.
     reports: Vec<(u64, Arc<ModuleReport>)>,
     lookups: Vec<Lookup>,
-    /// The runs that leads of this run have started, as far as they are known before the run ends.
+    /// The runs that leads of this run have started, so far as known before its end.
     children: Vec<(FollowedLead, RunSummary)>,
     /// The last writes, in the order of their revisions.
     ring: VecDeque<Written>,
@@ -80,12 +80,12 @@ struct PublishedResult {
 }
 
 /// A frame with the id of its result. That of progress is above all others.
-type Told = (u32, Frame);
+type NumberedFrame = (u32, Frame);
 
 /// One write. Its frames, in the order in which readers get them, are serialized once for all of them.
 struct Written {
     revision: u64,
-    frames: Vec<Told>,
+    frames: Vec<NumberedFrame>,
 }
 
 /// What a reader gets next.
@@ -108,7 +108,7 @@ impl PublishedResult {
         records.into_iter().map(new).collect()
     }
 
-    fn told(&self) -> Told {
+    fn numbered(&self) -> NumberedFrame {
         (self.record.id, Arc::clone(&self.frame))
     }
 }
@@ -119,7 +119,7 @@ impl State {
     }
 
     /// Returns a progress frame with the modules that have ended since a revision, if there are any.
-    fn progress_since(&self, next: u64) -> Option<Told> {
+    fn progress_since(&self, next: u64) -> Option<NumberedFrame> {
         let seen = self.reports.partition_point(|(revision, _)| *revision < next);
         let ended = self.reports[seen..].iter().map(|(_, report)| &**report);
         let data = || ProgressData::of(&self.summary, ended);
@@ -141,7 +141,7 @@ impl State {
             self.ring.pop_front();
         }
         let progress = self.progress_since(revision);
-        let [added, changed] = [added, changed].map(|all| all.into_iter().map(|result| result.told()));
+        let [added, changed] = [added, changed].map(|all| all.into_iter().map(|result| result.numbered()));
         self.ring.push_back(Written { revision, frames: added.chain(progress).chain(changed).collect() });
     }
 
@@ -399,15 +399,15 @@ impl LiveRun {
     pub(super) fn after(&self, at: Position, left_out: u32) -> Option<Step> {
         let state = self.state.lock();
         let is_in_ring = state.ring.front().is_some_and(|first| first.revision <= at.next);
-        let told: Vec<Told> = if at.page.is_none() && is_in_ring {
+        let frames: Vec<NumberedFrame> = if at.page.is_none() && is_in_ring {
             let unread = state.ring.partition_point(|write| write.revision < at.next);
             state.ring.range(unread..).flat_map(|write| &write.frames).cloned().collect()
         } else {
             // This is a new reader, or one that has fallen behind the ring.
             let unread = state.results.iter().filter(|it| at.is_before(it.record.id, it.revision));
-            unread.map(PublishedResult::told).chain(state.progress_since(at.next)).collect()
+            unread.map(PublishedResult::numbered).chain(state.progress_since(at.next)).collect()
         };
-        let wanted = told.into_iter().filter(|(id, _)| *id > left_out).map(|(_, frame)| frame);
+        let wanted = frames.into_iter().filter(|(id, _)| *id > left_out).map(|(_, frame)| frame);
         let frames = wanted.chain(state.done.clone()).collect();
         let (end, is_last) = (at.behind(state.summary.revision), state.done.is_some());
         (is_last || end != at).then_some(Step { frames, end, is_last })

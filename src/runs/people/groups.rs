@@ -1,4 +1,4 @@
-//! [`Groups`]: accounts joined pair by pair, as far as nothing contradicts.
+//! [`Groups`]: accounts joined pair by pair, unless something contradicts.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

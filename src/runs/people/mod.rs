@@ -1,6 +1,6 @@
 //! People: the accounts of runs, grouped by who they probably belong to.
 //!
-//! Evidence joins accounts two by two, the strongest first, as far as nothing contradicts. Neither the same username
+//! Evidence joins accounts two by two, the strongest first, unless something contradicts. Neither the same username
 //! nor the same location is evidence.
 //!
 //! | file | holds |

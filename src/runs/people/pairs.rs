@@ -174,7 +174,7 @@ impl<'a> Comparison<'a> {
             let Some(other_mention) = other.signs.get(sign) else { continue };
             let is_stated = mention.is_stated || other_mention.is_stated;
             let is_crowded = self.is_crowded(sign, is_stated);
-            // Platforms write texts of their own in the place of a bio, and show pictures of their own.
+            // Platforms write their own texts in the place of a bio, and show their own pictures.
             let is_from_platform = matches!(sign, Sign::Bio(_) | Sign::Picture(_) | Sign::Likeness(_));
             if is_from_platform && (is_crowded || are_on_one_platform) {
                 continue;

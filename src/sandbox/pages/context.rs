@@ -62,7 +62,7 @@ impl<'a> Context<'a> {
         if is_line(&first) { Some(first) } else { samples.find(is_line).or(Some(first)) }
     }
 
-    /// Returns a text like [`Context::sampled`] with the given text in each group of the regex, as far as it allows that.
+    /// Returns a text like [`Context::sampled`] with the given text in each group of the regex, where it allows that.
     /// Group 0 is the whole match.
     pub(super) fn sampled_with(
         &self,

@@ -189,7 +189,7 @@ fn wrap(compound: &Compound, attributes: &[(String, String)], inner: &str) -> St
     out
 }
 
-/// Returns an attribute value that passes the compound's tests and contains `content` as far as they allow it.
+/// Returns an attribute value that passes the compound's tests and contains `content` where they allow it.
 fn attribute(compound: &Compound, name: &str, content: Option<&str>) -> String {
     let mut value = content.unwrap_or_default().to_owned();
     for test in compound.tests.iter().filter(|test| test.name == name) {

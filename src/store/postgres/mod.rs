@@ -14,7 +14,7 @@
 //! `idle_in_transaction_session_timeout`). TCP bounds how long a vanished machine or network is waited for
 //! (`tcp_user_timeout`, keep-alive). While the server is unreachable, only one caller at a time waits for it
 //! ([`Server`]). Callers that wait for a lock keep their connection; reading, writing and health checks each have
-//! connections of their own. Migrations may take a quarter of an hour: they run before any request is
+//! separate connections. Migrations may take a quarter of an hour: they run before any request is
 //! served. Large deletions (an account's runs, old runs) are split into short transactions.
 //!
 //! # Notifications
