@@ -82,14 +82,16 @@ pub fn search(
     let (services, caller, _) = Services::local(&request.engine, &request.suppression, 2 * AT_ONCE, false)?;
     let local = LocalSearches { request, stop, services, account: caller.account.id };
     let runs = local.services.runs();
+    if request.premium && !local.browser_answers() {
+        return Err(local.browser_error());
+    }
     let mut waiting = queries.iter();
     let mut started: VecDeque<Option<Arc<LiveRun>>> = VecDeque::new();
     for index in 0..queries.len() {
         let free = if index > 0 && stop.is_set() { 0 } else { AT_ONCE - started.len() };
         for query in waiting.by_ref().take(free) {
             let is_suppressed = runs.is_suppressed(query);
-            let is_first = index == 0 && started.is_empty();
-            started.push_back((!is_suppressed).then(|| local.start_query(query, is_first)).transpose()?);
+            started.push_back((!is_suppressed).then(|| local.start_query(query)).transpose()?);
         }
         // A list that was stopped ends here.
         let Some(next) = started.pop_front() else { break };
@@ -137,25 +139,28 @@ impl LocalSearches<'_> {
         }
     }
 
-    /// Starts the search for a query. The first one does not start if it is stopped while it waits for a browser.
-    fn start_query(&self, query: &Query, is_first: bool) -> Result<Arc<LiveRun>, Failure> {
+    /// Waits until the browser answers or cannot start. Ctrl-C ends the browser, and with it the wait.
+    fn browser_answers(&self) -> bool {
+        let browsers = &self.services.runs().browsers;
+        let (answer, answered) = mpsc::channel();
+        thread::scope(|scope| {
+            scope.spawn(move || answer.send(browsers.is_available()));
+            loop {
+                match answered.recv_timeout(LOOK_EVERY) {
+                    Err(RecvTimeoutError::Timeout) if self.stop.is_set() => browsers.stop(),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    answer => return answer.unwrap_or(false),
+                }
+            }
+        })
+    }
+
+    fn start_query(&self, query: &Query) -> Result<Arc<LiveRun>, Failure> {
         let SearchRequest { premium, options, choice, follow, .. } = self.request.clone();
         let choice = self.services.runs().catalog().with_ids(query.search_type(), choice);
         let follow = follow.map(|order| Arc::new(FollowOrder { choice: choice.clone(), ..order }));
         let search = Search { premium, options, choice, follow, ..Search::plain(query) };
-        let (starting, started) = mpsc::channel::<()>();
-        thread::scope(|scope| {
-            scope.spawn(move || {
-                while started.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                    if is_first && self.stop.is_set() {
-                        self.services.runs().browsers.stop();
-                    }
-                }
-            });
-            let run = self.start(search, Cause::Request);
-            drop(starting);
-            run
-        })
+        self.start(search, Cause::Request)
     }
 
     /// Passes the events of a run to `sink`, and then those of the searches that its leads start.

@@ -101,12 +101,20 @@ fn an_interrupt_ends_the_wait_for_a_browser_that_does_not_start() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let folder = Folder::new();
-    let (program, started) = (folder.path("browser"), folder.path("started"));
-    std::fs::write(&program, format!("#!/bin/sh\ntouch {started}\nsleep 600\n")).unwrap();
+    let program = folder.path("browser");
+    std::fs::write(&program, "#!/bin/sh\ntouch $0.$$\nsleep 600\n").unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     let browser = format!("--browser={program}");
-    let mut child = sightline(&["search", "username", "alice", "--premium", &browser], &[]).spawn().unwrap();
-    eventually("the browser is started", || std::path::Path::new(&started).exists());
-    signal(child.id(), "INT");
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let args = ["search", "username", "alice", "--premium", &browser];
+    let [mut waiting, mut interrupted] = [2, 3].map(|files| {
+        let child = sightline(&args, &[]).spawn().unwrap();
+        let found = || std::fs::read_dir(folder.path("")).unwrap().count();
+        eventually("its browser is started", || found() >= files);
+        child
+    });
+    signal(interrupted.id(), "INT");
+    assert_eq!(interrupted.wait().unwrap().code(), Some(130));
+    assert!(waiting.try_wait().unwrap().is_none(), "the one before it still waits");
+    signal(waiting.id(), "INT");
+    assert_eq!(waiting.wait().unwrap().code(), Some(130));
 }
