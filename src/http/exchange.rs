@@ -2,7 +2,7 @@
 //!
 //! Fault of tiny_http: it writes an answer in two parts, which meet Nagle's algorithm and delayed acknowledgements, and
 //! buffers a response whose length is not known to its end. Cure: answers are written through `into_writer`, each in
-//! one write where possible, and streams in chunks that are flushed one by one. Test:
+//! one write where possible, and streams in chunks, each in one write. Test:
 //! `a_stream_comes_piece_by_piece_and_then_ends`.
 
 use std::any::Any;
@@ -124,7 +124,7 @@ impl Exchange {
     fn stream(mut self, head: &Response, body: StreamBody) {
         let Some(writer) = self.take_writer() else { return };
         self.head.options.close = true;
-        let mut sink = Sink { writer, is_chunked: !self.head.options.is_http_1_0, has_failed: false };
+        let mut sink = Sink::new(writer, !self.head.options.is_http_1_0);
         let mut is_complete = sink.send(&render::stream_head(head, self.head.options)).is_ok();
         if is_complete && !self.head.options.is_head {
             let end = catch_unwind(AssertUnwindSafe(|| body(&mut sink)));
@@ -272,14 +272,28 @@ fn read_whole(body: &mut dyn Read, length: u64, is_kept: bool, until: Instant) -
     Ok(kept)
 }
 
-/// A writer of the pieces of a body. It sends them as chunks if the client supports chunks.
+/// The writer of a streamed body: see [`StreamBody`]. It sends a piece as a chunk if the client supports chunks.
 struct Sink {
     writer: Writer,
     is_chunked: bool,
     has_failed: bool,
+    /// What is gathered for the next piece, behind room for the size of its chunk. It is used again for the pieces that
+    /// follow: the allocator would keep the buffers of thousands of threads apart.
+    piece: Vec<u8>,
 }
 
+/// The room for the size of a chunk: six hexadecimal digits and the end of the line.
+const CHUNK_HEAD: usize = 8;
+/// The number of bytes that are gathered before they are sent.
+const PIECE_BYTES: usize = 32 * 1024;
+/// The number of bytes of the buffer that is kept between two pieces.
+const KEPT_BYTES: usize = 2 * 1024;
+
 impl Sink {
+    fn new(writer: Writer, is_chunked: bool) -> Self {
+        Self { writer, is_chunked, has_failed: false, piece: vec![0; CHUNK_HEAD] }
+    }
+
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.has_failed {
             return Err(ErrorKind::BrokenPipe.into());
@@ -290,29 +304,39 @@ impl Sink {
     }
 
     fn end(&mut self) -> io::Result<()> {
+        self.flush()?;
         let last: &[u8] = if self.is_chunked { b"0\r\n\r\n" } else { b"" };
         self.send(last)
     }
 }
 
 impl Write for Sink {
-    /// Sends all of the bytes as one piece.
-    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        // An empty chunk would end the body.
-        if self.is_chunked && !piece.is_empty() {
-            let mut frame = format!("{:x}\r\n", piece.len()).into_bytes();
-            frame.reserve_exact(piece.len() + 2);
-            frame.extend_from_slice(piece);
-            frame.extend_from_slice(b"\r\n");
-            self.send(&frame)?;
-        } else {
-            self.send(piece)?;
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.piece.len() + bytes.len() > PIECE_BYTES {
+            self.flush()?;
         }
-        Ok(piece.len())
+        // A chunk has at most as many bytes as its head has digits for.
+        let taken = bytes.len().min(16 * PIECE_BYTES);
+        self.piece.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
     }
 
-    /// Does nothing, because each write is flushed.
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        let mut piece = std::mem::take(&mut self.piece);
+        let length = piece.len() - CHUNK_HEAD;
+        // An empty chunk would end the body.
+        let sent = match (length, self.is_chunked) {
+            (0, _) => Ok(()),
+            (_, false) => self.send(&piece[CHUNK_HEAD..]),
+            (_, true) => {
+                piece[..CHUNK_HEAD].copy_from_slice(format!("{length:06x}\r\n").as_bytes());
+                piece.extend_from_slice(b"\r\n");
+                self.send(&piece)
+            }
+        };
+        piece.truncate(CHUNK_HEAD);
+        piece.shrink_to(KEPT_BYTES);
+        self.piece = piece;
+        sent
     }
 }

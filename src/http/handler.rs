@@ -1,6 +1,6 @@
 //! The interface between the server and the service that it serves.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use super::request::Request;
@@ -88,27 +88,7 @@ pub enum Reply {
     Stream(Response, StreamBody),
 }
 
-impl Reply {
-    /// Creates the reply of a file that is written while it is sent. `write` returns whether the file is complete. If it
-    /// is not, the connection is closed, so that the file does not look complete.
-    pub fn file(head: Response, write: impl FnOnce(&mut dyn Write) -> bool + Send + 'static) -> Self {
-        Self::Stream(
-            head,
-            Box::new(move |out| {
-                let mut out = BufWriter::with_capacity(PIECE_BYTES, out);
-                let is_complete = write(&mut out) && out.flush().is_ok();
-                // The buffer is dropped without sending the rest of an incomplete document.
-                drop(out.into_parts());
-                is_complete
-            }),
-        )
-    }
-}
-
-/// The number of bytes of a file that are sent at once.
-const PIECE_BYTES: usize = 32 * 1024;
-
-/// A function that writes a streamed body piece by piece. It returns whether all pieces were sent. Each write sends its
-/// bytes at once, and blocks for the configured peer timeout at most. A write fails if the reader has disconnected or
-/// takes nothing; the stream must end then.
+/// A function that writes a streamed body. It returns whether the body is complete; otherwise the connection is closed, so
+/// that it does not look complete. The bytes are sent when they are flushed or 32 KiB are gathered, which blocks for the
+/// configured peer timeout at most. A write fails if the reader has disconnected or takes nothing; the stream must end then.
 pub type StreamBody = Box<dyn FnOnce(&mut dyn Write) -> bool + Send>;

@@ -160,10 +160,6 @@ fn read(store: &Store, run: &RunSummary, at: Position, left_out: u32) -> Result<
     Ok(Some(Step { frames, end, is_last }))
 }
 
-/// The maximum size of frames that are sent together, in bytes. A replay of thousands of results then needs few
-/// writes, and each write is small enough for a slow reader to receive within the write timeout.
-const WRITE_BYTES: usize = 32 * 1024;
-
 /// The permission of a reader, which may end before the stream does.
 pub struct Permission {
     /// A function that returns whether the reader may continue to read.
@@ -203,13 +199,14 @@ impl Stream {
         out.write_all(&self.follower.run_frame())?;
         let mut quiet_until = Instant::now() + self.keep_alive;
         let (status, error, message, retry_after) = loop {
+            out.flush()?;
             let mut until = quiet_until.min(ends_at);
             if let Some(permission) = &self.permission {
                 until = until.min(asked_at + permission.every);
             }
             match self.follower.next(until) {
                 Ok(Next::Frames(frames)) => {
-                    send_all(out, &frames)?;
+                    frames.iter().try_for_each(|frame| out.write_all(frame))?;
                     quiet_until = Instant::now() + self.keep_alive;
                 }
                 Ok(Next::End) => return Ok(()),
@@ -254,19 +251,4 @@ impl Stream {
         let status = self.follower.summary.status;
         (status, "unavailable", "the service cannot reach its database", Some(1))
     }
-}
-
-fn send_all(out: &mut dyn Write, frames: &[Frame]) -> io::Result<()> {
-    if let [frame] = frames {
-        return out.write_all(frame);
-    }
-    let mut buffer = Vec::with_capacity(WRITE_BYTES);
-    for frame in frames {
-        if !buffer.is_empty() && buffer.len() + frame.len() > WRITE_BYTES {
-            out.write_all(&buffer)?;
-            buffer.clear();
-        }
-        buffer.extend_from_slice(frame);
-    }
-    if buffer.is_empty() { Ok(()) } else { out.write_all(&buffer) }
 }

@@ -1,6 +1,7 @@
 //! Runs, batches and pictures as files, with their names, such as `sightline-username-octocat-0123456789ab.csv`. The name marks
 //! an incomplete or simulated run, since a list of results cannot: `…-running.csv`, `…-failed.csv`, `…-simulated.csv`.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -57,12 +58,13 @@ impl Services {
             .with_header("Content-Type", format.media_type())
             .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""));
         let (services, request_id) = (self.clone(), request_id.clone());
-        Reply::file(head, move |out| {
+        let write = move |out: &mut dyn Write| {
             let written = out.write_all(format.mark());
             let written =
                 written.and_then(|()| write_batch(&services.store, &services.runs, &batch, format, out));
             written.inspect_err(|error| log_failure(error, "a batch", &request_id)).is_ok()
-        })
+        };
+        Reply::Stream(head, Box::new(write))
     }
 
     /// Returns the outcomes of a batch as CSV.

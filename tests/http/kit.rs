@@ -94,7 +94,7 @@ impl Handler for TestHandler {
             "/stream-panic" => Reply::Stream(
                 Response::empty(200),
                 Box::new(|sink| {
-                    sink.write_all(b"begun").unwrap();
+                    sink.write_all(b"begun").and_then(|()| sink.flush()).unwrap();
                     panic!("on purpose")
                 }),
             ),
@@ -169,7 +169,7 @@ fn stream(product: Arc<Product>) -> Reply {
     let head = Response::empty(200).with_header("Content-Type", "text/event-stream");
     let head = head.with_header("X-Accel-Buffering", "no");
     let body = move |sink: &mut dyn Write| {
-        let is_complete = fed.iter().all(|piece| sink.write_all(&piece).is_ok());
+        let is_complete = fed.iter().all(|piece| sink.write_all(&piece).and_then(|()| sink.flush()).is_ok());
         product.stream_ends.lock().unwrap().push(is_complete);
         is_complete
     };

@@ -81,7 +81,7 @@ fn reply(exchange: Exchange, streams: bool) -> Reply {
                         None if written_at.elapsed() >= keep_alive => ":\n\n".to_owned(),
                         None => return reads,
                     };
-                    reads = reads && out.write_all(text.as_bytes()).is_ok();
+                    reads = reads && out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok();
                     written_at = Instant::now();
                     reads
                 };

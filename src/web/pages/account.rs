@@ -1,5 +1,6 @@
 //! The account page: plan, credits, sessions, password, and the data with its export and deletion.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use askama::Template;
@@ -103,10 +104,11 @@ pub(in crate::web) fn export(web: &Arc<Web>, visit: Visit) -> Answer {
         .with_header("Content-Type", "application/json")
         .with_header("Content-Disposition", "attachment; filename=\"sightline-account.json\"");
     let (web, now) = (Arc::clone(web), web.clock.now());
-    Ok(Reply::file(head, move |out| {
+    let write = move |out: &mut dyn Write| {
         let written = write_account(&web.store, &account, now, &by, out);
         written.inspect_err(|error| log_failure(error, "an account", &visit.request_id)).is_ok()
-    }))
+    };
+    Ok(Reply::Stream(head, Box::new(write)))
 }
 
 /// Handles `POST /app/account/delete` with `password` and `sure`. Closes the account at once. Its data is removed in
