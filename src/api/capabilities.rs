@@ -154,7 +154,7 @@ pub struct Health {
     /// Whether streams are available.
     pub streaming: bool,
     /// Time by the server's clock: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub time: Timestamp,
     /// Version of the program.
     pub release: &'static str,
@@ -231,10 +231,10 @@ pub struct Credits {
     /// All credits of a billing period.
     pub credits_allowed: Amount,
     /// Start of the billing period: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub period_start: Timestamp,
     /// Start of the next billing period: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub period_end: Timestamp,
 }
 
@@ -285,7 +285,7 @@ pub struct MeCredits {
     /// All credits of the billing period.
     pub allowed: Amount,
     /// Start of the next billing period: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub period_end: Timestamp,
 }
 

@@ -35,7 +35,7 @@ pub struct ModuleList<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CatalogFeed {
     /// Time at which it was signed: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub created_at: Timestamp,
     /// Seconds since then.
     pub age_seconds: i64,

@@ -5,6 +5,7 @@
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use serde::{Serialize, Serializer};
 
 /// Returns the time of day in UTC. Deadlines inside one process use [`std::time::Instant`] instead.
 pub trait Clock: Send + Sync + 'static {
@@ -44,40 +45,11 @@ pub fn to_the_second(at: Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// The Serde form of a [`Timestamp`], see [`rfc3339_millis`]. Use it with `#[serde(with = "…")]`.
-pub mod millis {
-    use jiff::Timestamp;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-
-    /// Writes the timestamp as RFC 3339 text with milliseconds.
-    pub fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(&format_args!("{at:.3}"))
-    }
-
-    /// Reads an RFC 3339 text.
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
-        String::deserialize(from)?.parse().map_err(D::Error::custom)
-    }
-
-    /// The Serde form of a timestamp that may be absent (`null`).
-    pub mod option {
-        use super::{Deserialize, Deserializer, Error, Serializer, Timestamp};
-
-        /// Writes `null` or the text.
-        pub fn serialize<S: Serializer>(at: &Option<Timestamp>, to: S) -> Result<S::Ok, S::Error> {
-            match at {
-                Some(at) => super::serialize(at, to),
-                None => to.serialize_none(),
-            }
-        }
-
-        /// Reads `null` or the text.
-        pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
-            Option::<String>::deserialize(from)?
-                .map(|text| text.parse().map_err(D::Error::custom))
-                .transpose()
-        }
-    }
+/// Serializes a moment, which may be absent, as [`rfc3339_millis`] text or `null`. Use it with
+/// `#[serde(serialize_with = "millis")]`.
+pub fn millis<S: Serializer>(at: &(impl Copy + Into<Option<Timestamp>>), to: S) -> Result<S::Ok, S::Error> {
+    let at: Option<Timestamp> = (*at).into();
+    at.map(rfc3339_millis).serialize(to)
 }
 
 #[cfg(test)]

@@ -23,10 +23,10 @@ pub struct Account {
     /// The name of a plan in the plan table, or [`BEING_DELETED`].
     pub plan: String,
     /// The start of the first billing cycle, in whole milliseconds.
-    #[serde(rename = "billing_anchor", with = "millis")]
+    #[serde(rename = "billing_anchor", serialize_with = "millis")]
     pub anchor: Timestamp,
     /// The time at which the account was created, in whole milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub created_at: Timestamp,
     /// The permissions of the owner in the web app.
     pub role: Role,
@@ -82,13 +82,13 @@ pub struct KeyRecord {
     /// The owner's label for the key. It has at most 100 characters and may be empty.
     pub label: String,
     /// The time at which the key was created.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub created_at: Timestamp,
     /// The time at which the key was last used, to about a minute.
-    #[serde(with = "millis::option")]
+    #[serde(serialize_with = "millis")]
     pub last_used_at: Option<Timestamp>,
     /// The time at which the key was revoked.
-    #[serde(with = "millis::option")]
+    #[serde(serialize_with = "millis")]
     pub revoked_at: Option<Timestamp>,
 }
 
@@ -133,10 +133,10 @@ pub struct Booking {
     /// The number of credits.
     pub credits: u64,
     /// The start of the billing cycle that was charged.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub cycle_start: Timestamp,
     /// The time at which it was booked.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub at: Timestamp,
 }
 
@@ -144,7 +144,7 @@ pub struct Booking {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CycleUse {
     /// The start of the cycle.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub cycle_start: Timestamp,
     /// The number of credits that were used.
     #[serde(rename = "credits_used")]
@@ -160,6 +160,6 @@ pub struct NotedRequest {
     #[serde(rename = "run_id")]
     pub run: RunId,
     /// The time at which it was recorded.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub at: Timestamp,
 }

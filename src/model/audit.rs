@@ -199,7 +199,7 @@ pub struct Entry {
     /// The number of the entry. Numbers are ascending and never used twice, with possible gaps.
     pub id: u64,
     /// The time of the action.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub at: Timestamp,
     /// The actor.
     #[serde(flatten)]

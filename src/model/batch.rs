@@ -104,13 +104,13 @@ pub struct Batch {
     // From the time that each ended search has taken on average. The batch must not wait for credits.
     pub eta_seconds: Option<u64>,
     /// Time at which the batch was accepted: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub created_at: Timestamp,
     /// Time at which it was stopped; null if it was not.
-    #[serde(with = "millis::option")]
+    #[serde(serialize_with = "millis")]
     pub stopped_at: Option<Timestamp>,
     /// Time at which the last of its searches had ended; null until then.
-    #[serde(with = "millis::option")]
+    #[serde(serialize_with = "millis")]
     pub ended_at: Option<Timestamp>,
     /// Present only if true: the results come from the simulated web and are not real.
     #[serde(rename = "sandbox", skip_serializing_if = "std::ops::Not::not")]

@@ -85,7 +85,7 @@ pub struct Coverage {
     cut_by_stop: u32,
     /// A time since which the hosts of all modules of `down` are down: RFC 3339, UTC, milliseconds; null if there is
     /// none.
-    #[serde(with = "millis::option")]
+    #[serde(serialize_with = "millis")]
     #[schema(required, value_type = Option<String>, format = DateTime)]
     down_since: Option<Timestamp>,
     /// `conclusive` divided by `applicable`, from 0.0 to 1.0 with three decimals; 0.0 if that is 0.

@@ -52,7 +52,7 @@ pub struct ComparedRun {
     /// State of the run, which has ended.
     pub status: Status,
     /// Time at which the search was accepted: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub created_at: Timestamp,
     /// Number of results.
     pub total_results: usize,

@@ -89,7 +89,7 @@ pub struct ResultRecord {
     #[schema(value_type = std::collections::HashMap<String, Value>)]
     pub metadata: Map<String, Value>,
     /// Time at which the result was recorded: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub created_at: Timestamp,
     /// Present only if the owner of the search has noted something about the result. Streams leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -236,13 +236,13 @@ pub struct RunSummary {
     /// Number of modules that have ended, and of all modules.
     pub progress: Progress,
     /// Time at which the search was accepted: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub created_at: Timestamp,
     /// Time at which the search ended; null until then.
-    #[serde(with = "millis::option")]
+    #[serde(serialize_with = "millis")]
     pub completed_at: Option<Timestamp>,
     /// Present only if the search was stopped, or the following of its leads: the time (RFC 3339, UTC, milliseconds).
-    #[serde(default, with = "millis::option", skip_serializing_if = "Option::is_none")]
+    #[serde(default, serialize_with = "millis", skip_serializing_if = "Option::is_none")]
     pub stopped_at: Option<Timestamp>,
     /// Whether modules that need a browser take part.
     pub premium: bool,

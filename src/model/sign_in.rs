@@ -36,13 +36,13 @@ pub struct Session {
     #[serde(skip)]
     pub csrf: [u8; 32],
     /// The time at which the session began.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub created_at: Timestamp,
     /// The time at which the session was last used, to about a minute.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub last_seen_at: Timestamp,
     /// The time at which the session expires if it is not used before.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub expires_at: Timestamp,
     /// The `User-Agent` of the browser, cut to [`USER_AGENT_BYTES`].
     pub user_agent: String,

@@ -83,7 +83,7 @@ pub struct Watch {
     pub paused: Option<PauseReason>,
     /// Time at which the next run is due: RFC 3339, UTC, milliseconds.
     // Or was due.
-    #[serde(rename = "next_run_at", with = "millis")]
+    #[serde(rename = "next_run_at", serialize_with = "millis")]
     pub next_at: Timestamp,
     /// The last run, which may have been deleted since; null if there was none.
     #[serde(rename = "last_run_id")]
@@ -95,7 +95,7 @@ pub struct Watch {
     #[serde(skip)]
     pub is_open: bool,
     /// Time at which the watch was created: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub created_at: Timestamp,
     /// The number of changes that were found and are still stored.
     #[serde(skip)]
@@ -182,7 +182,7 @@ pub struct StoredChange {
     #[serde(rename = "run_after_id")]
     pub run_after: RunId,
     /// Time at which the change was found: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub at: Timestamp,
     /// The result, with the data that differs.
     #[serde(rename = "result")]

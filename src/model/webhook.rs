@@ -41,14 +41,14 @@ pub struct Webhook {
     pub disabled_reason: Option<DisabledReason>,
     /// Time of the first failed attempt since the last success: RFC 3339, UTC, milliseconds; null after a success. Five
     /// days later the webhook is disabled.
-    #[serde(with = "millis::option")]
+    #[serde(serialize_with = "millis")]
     pub failing_since: Option<Timestamp>,
     /// Time until which messages are signed with the earlier secret, too: RFC 3339, UTC, milliseconds; null if there is
     /// none.
-    #[serde(with = "millis::option")]
+    #[serde(serialize_with = "millis")]
     pub previous_secret_expires_at: Option<Timestamp>,
     /// Time at which the webhook was created: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub created_at: Timestamp,
 }
 
@@ -151,10 +151,10 @@ pub struct Delivery {
     /// Number of attempts, counted anew after a replay.
     pub attempts: u32,
     /// Time at which the event was reported: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub created_at: Timestamp,
     /// Time of the next attempt: RFC 3339, UTC, milliseconds; null if there will be none.
-    #[serde(with = "millis::option")]
+    #[serde(serialize_with = "millis")]
     pub next_attempt_at: Option<Timestamp>,
     /// The last attempt; null before the first one has ended.
     pub last_attempt: Option<Attempt>,
@@ -166,7 +166,7 @@ pub struct Delivery {
 pub struct Attempt {
     /// Time at which the attempt ended: RFC 3339, UTC, milliseconds.
     // The store dates it when it records the attempt.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub at: Timestamp,
     /// HTTP status of the answer; null if there was none.
     #[schema(minimum = 100, maximum = 999)]

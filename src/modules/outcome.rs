@@ -155,11 +155,11 @@ pub struct Evidence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OpenCircuit {
     /// The time since which it is not asked: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     #[schema(examples("2026-05-06T07:08:09.010Z"))]
     pub open_since: Timestamp,
     /// The time from which one check may ask it again: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     #[schema(examples("2026-05-06T07:09:09.010Z"))]
     pub next_try_at: Timestamp,
 }

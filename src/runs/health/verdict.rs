@@ -70,13 +70,13 @@ pub struct ModuleHealth {
     #[schema(required, minimum = 1)]
     pub deadline_ms: Option<u64>,
     /// The last check: RFC 3339, UTC, milliseconds; null where there was none.
-    #[serde(with = "millis::option")]
+    #[serde(serialize_with = "millis")]
     pub last_checked_at: Option<Timestamp>,
     /// The last hit; null where there was none.
-    #[serde(with = "millis::option")]
+    #[serde(serialize_with = "millis")]
     pub last_hit_at: Option<Timestamp>,
     /// The last hit or miss; null where there was none.
-    #[serde(with = "millis::option")]
+    #[serde(serialize_with = "millis")]
     pub last_conclusive_at: Option<Timestamp>,
     /// Present while searches do not ask the module's first host, because it gave no answer to the last checks; null
     /// otherwise.
@@ -100,10 +100,10 @@ pub struct Quarantine {
     /// Answer to the last control check that failed.
     pub after: ControlAnswer,
     /// The time since which the module is not asked: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub open_since: Timestamp,
     /// The time from which one check may repeat the control check: RFC 3339, UTC, milliseconds.
-    #[serde(with = "millis")]
+    #[serde(serialize_with = "millis")]
     pub next_try_at: Timestamp,
 }
 
