@@ -16,9 +16,6 @@ pub(super) enum Kind {
     Histogram,
 }
 
-/// A label and its value.
-pub(super) type Label<'a> = (&'static str, &'a str);
-
 /// A page of metrics.
 #[derive(Debug, Default)]
 pub(super) struct Exposition {
@@ -42,12 +39,12 @@ impl Exposition {
     }
 
     /// Writes one sample of the family.
-    pub(super) fn sample(&mut self, labels: &[Label<'_>], value: f64) {
+    pub(super) fn sample(&mut self, labels: &[(&'static str, &str)], value: f64) {
         self.line("", labels, None, value);
     }
 
     /// Writes one histogram of the family.
-    pub(super) fn histogram(&mut self, labels: &[Label<'_>], spread: &HistogramSnapshot) {
+    pub(super) fn histogram(&mut self, labels: &[(&'static str, &str)], spread: &HistogramSnapshot) {
         for (bound, count) in BOUNDS.into_iter().zip(spread.up_to) {
             self.line("_bucket", labels, Some(&bound.to_string()), count as f64);
         }
@@ -84,7 +81,7 @@ impl Exposition {
         self.histogram(&[], &durations.snapshot());
     }
 
-    fn line(&mut self, suffix: &str, labels: &[Label<'_>], bound: Option<&str>, value: f64) {
+    fn line(&mut self, suffix: &str, labels: &[(&'static str, &str)], bound: Option<&str>, value: f64) {
         let _ = write!(self.text, "{}{suffix}", self.name);
         let bound = bound.map(|bound| ("le", bound));
         let mut sign = '{';

@@ -69,9 +69,7 @@ impl Admin {
             return Response::empty(405).with_header("Allow", "GET, HEAD");
         }
         match request.path.as_str() {
-            "/metrics" => {
-                Response::new(200, EXPOSITION, pages::page(self.started, self.parts.get()).into_bytes())
-            }
+            "/metrics" => Response::new(200, EXPOSITION, pages::page(self.started, self.parts.get())),
             "/healthz" => Response::new(200, PLAIN, *b"ok\n"),
             "/readyz" => self.ready(),
             "/" => Response::new(200, PLAIN, PATHS.as_bytes()),
@@ -86,7 +84,7 @@ impl Handler for Admin {
     }
 
     fn refuse(&self, refusal: Refusal, _: Option<&Request>) -> Response {
-        Response::new(refusal.status(), PLAIN, *b"refused\n")
+        Response::new(refusal.parts().0, PLAIN, *b"refused\n")
     }
 }
 

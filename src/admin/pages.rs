@@ -36,7 +36,7 @@ pub type TaskTimes = Mutex<BTreeMap<&'static str, Instant>>;
 
 /// Returns the page. It makes no database query, so it also answers while the database is unavailable. Until the server
 /// serves, it contains only the metrics of the process.
-pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> String {
+pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> Vec<u8> {
     let mut page = Exposition::default();
     let version = [(env!("CARGO_PKG_VERSION"), 1)];
     page.by("version", Gauge, "sightline_build_info 1, with the version as its label.", version);
@@ -55,7 +55,7 @@ pub(super) fn page(started: Timestamp, parts: Option<&Parts>) -> String {
         }
     }
     process::write(&mut page, started);
-    page.text
+    page.text.into_bytes()
 }
 
 /// Writes the requests and the threads of the public listener.

@@ -101,13 +101,13 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
 
     /// Caches a value of `key`, and replaces the former one. Callers that wait for another thread get it.
     pub fn insert(&self, key: &K, Computed { value, ttl, weight }: Computed<V>) {
-        let (now, mut state) = (Instant::now(), self.state.lock());
+        let (mut state, now) = (self.state.lock(), Instant::now());
         state.remove(key);
         if !ttl.is_zero() && weight <= self.bounds.weight {
             state.weight += weight;
             let entry = Entry { value, expires_at: now + ttl, used_at: now, weight };
             state.entries.insert(key.clone(), entry);
-            state.evict(self.bounds, key);
+            state.evict(self.bounds);
         }
         if let Some(ended) = state.pending.get(key) {
             ended.notify_all();
@@ -168,21 +168,23 @@ impl<K: Hash + Eq + Clone, V> State<K, V> {
         });
     }
 
-    /// Evicts values until the bounds hold: expired values, then the least recently used ones, and `newest` last.
-    fn evict(&mut self, bounds: Bounds, newest: &K) {
+    /// Evicts values until the bounds hold: expired values, then the least recently used ones.
+    fn evict(&mut self, bounds: Bounds) {
         if self.is_within(bounds) {
             return;
         }
         let now = Instant::now();
         self.retain(|_, entry| entry.expires_at > now);
-        let used = self.entries.iter().map(|(key, entry)| (key == newest, entry.used_at, key.clone()));
-        let mut used: Vec<(bool, Instant, K)> = used.collect();
-        used.sort_unstable_by_key(|(is_newest, used_at, _)| (*is_newest, *used_at));
+        let used = self.entries.iter().map(|(key, entry)| (entry.used_at, key.clone()));
+        let mut used: Vec<(Instant, K)> = used.collect();
+        used.sort_unstable_by_key(|(used_at, _)| *used_at);
+        // The newest value fits alone.
+        used.pop();
         // A tenth is evicted at once, so that a full cache is not sorted for each new value.
         let left = |bound: usize| bound - bound / 10;
         let spare = Bounds { entries: left(bounds.entries), weight: left(bounds.weight) };
-        for (is_newest, _, key) in used {
-            if self.is_within(if is_newest { bounds } else { spare }) {
+        for (_, key) in used {
+            if self.is_within(spare) {
                 return;
             }
             self.remove(&key);

@@ -26,30 +26,19 @@ impl Counter {
     }
 }
 
-/// The number of things that exist now.
-#[derive(Debug, Clone, Default)]
-pub struct ActiveCount(Arc<AtomicU64>);
-
-/// One of the things that a gauge counts, as long as it lives.
-#[derive(Debug)]
-pub struct ActiveGuard(Arc<AtomicU64>);
+/// The number of things that exist now. Each of them holds a reference.
+#[derive(Debug, Default)]
+pub struct ActiveCount(Arc<()>);
 
 impl ActiveCount {
     /// Adds one until the returned value is dropped.
-    pub fn enter(&self) -> ActiveGuard {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        ActiveGuard(Arc::clone(&self.0))
+    pub fn enter(&self) -> Arc<()> {
+        Arc::clone(&self.0)
     }
 
     /// Returns the present number.
     pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-impl Drop for ActiveGuard {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        Arc::strong_count(&self.0) as u64 - 1
     }
 }
 
@@ -128,7 +117,7 @@ mod tests {
     #[test]
     fn a_dropped_guard_no_longer_counts() {
         let level = ActiveCount::default();
-        let present = [level.enter(), level.clone().enter()];
+        let present = [level.enter(), level.enter()];
         assert_eq!(level.get(), 2);
         drop(present);
         assert_eq!(level.get(), 0);

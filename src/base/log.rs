@@ -5,7 +5,7 @@
 
 use std::io::{self, Stderr};
 
-use log::kv::{Key, VisitSource, VisitValue};
+use log::kv::{Key, VisitSource};
 use log::{Level, LevelFilter, Log, Metadata, Record, SetLoggerError, kv};
 use serde_json::{Map, Value};
 use simplelog::{ConfigBuilder, WriteLogger};
@@ -115,28 +115,10 @@ struct Fields(Vec<(String, Value)>);
 
 impl<'a> VisitSource<'a> for Fields {
     fn visit_pair(&mut self, key: Key<'a>, value: kv::Value<'a>) -> Result<(), kv::Error> {
-        let mut json = AsJson(None);
-        value.visit(&mut json)?;
-        self.0.extend(json.0.map(|value| (key.to_string(), value)));
-        Ok(())
-    }
-}
-
-/// A value as JSON: a number, a text, or nothing if it is empty.
-struct AsJson(Option<Value>);
-
-impl VisitValue<'_> for AsJson {
-    fn visit_any(&mut self, value: kv::Value<'_>) -> Result<(), kv::Error> {
-        self.0 = Some(value.to_string().into());
-        Ok(())
-    }
-
-    fn visit_u64(&mut self, value: u64) -> Result<(), kv::Error> {
-        self.0 = Some(value.into());
-        Ok(())
-    }
-
-    fn visit_null(&mut self) -> Result<(), kv::Error> {
+        let text = value.to_string();
+        if !text.is_empty() {
+            self.0.push((key.to_string(), value.to_u64().map_or(text.into(), Value::from)));
+        }
         Ok(())
     }
 }

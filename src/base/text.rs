@@ -15,18 +15,21 @@ fn is_obeyed(c: char) -> bool {
         || matches!(c, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
 }
 
+/// Returns `text` with some of its characters replaced.
+fn replaced(
+    text: &str,
+    is_replaced: impl Fn(char) -> bool + Copy,
+    by: impl Fn(char) -> char,
+) -> Cow<'_, str> {
+    if !text.contains(is_replaced) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| if is_replaced(c) { by(c) } else { c }).collect())
+}
+
 /// Returns `text` in one line, with every character replaced that a terminal would interpret.
 pub fn plain(text: &str) -> Cow<'_, str> {
-    if text.contains(is_obeyed) {
-        let shown = text.chars().map(|c| match c {
-            '\n' | '\r' | '\t' => ' ',
-            c if is_obeyed(c) => REPLACEMENT,
-            c => c,
-        });
-        Cow::Owned(shown.collect())
-    } else {
-        Cow::Borrowed(text)
-    }
+    replaced(text, is_obeyed, |c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { REPLACEMENT })
 }
 
 /// Returns `text` with every character replaced that a person does not see and a program reads: control characters
@@ -37,10 +40,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
         is_obeyed(c) && !matches!(c, '\n' | '\t')
             || matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e01ef}')
     };
-    if !text.contains(is_hidden) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.chars().map(|c| if is_hidden(c) { REPLACEMENT } else { c }).collect())
+    replaced(text, is_hidden, |_| REPLACEMENT)
 }
 
 /// The most characters without their own width (combining marks, joiners, variation selectors) that may follow one

@@ -160,10 +160,11 @@ impl Shared {
         if exchange.waits_for_body() {
             let Some(thread) = threads.start(BODY_THREADS) else { return refuse_overload(exchange) };
             let workers = threads.workers.clone();
-            thread.run(move || match exchange.read_body() {
+            let work = move || match exchange.read_body() {
                 Ok(()) => workers.execute(move || exchange.serve()),
                 Err(refusal) => exchange.refuse(refusal),
-            });
+            };
+            thread.send(Box::new(work)).unwrap_or_default();
         } else if threads.workers.queued_count() >= threads.max_queued {
             refuse_overload(exchange);
         } else {
@@ -178,11 +179,11 @@ impl Shared {
         let (waits, is_refused) = (exchange.waits_for_body(), refusal.is_some());
         if is_refused && !waits && threads.refusals.queued_count() >= MAX_REFUSALS {
             // Many requests at once on one connection would use up memory while its first one is served.
-            return exchange.sever();
+            return self.severed.add(exchange.peer, Duration::ZERO);
         }
         let work = move || refusal.map_or((), |refusal| exchange.refuse(refusal));
         match waits.then(|| threads.start(BODY_THREADS)).flatten() {
-            Some(thread) => thread.run(work),
+            Some(thread) => thread.send(Box::new(work)).unwrap_or_default(),
             None if waits || is_refused => threads.refusals.execute(work),
             None => work(),
         }

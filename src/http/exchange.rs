@@ -20,29 +20,21 @@ use super::render;
 use super::request::Request;
 use super::response::Response;
 use super::server::Shared;
-use crate::base::count::ActiveGuard;
 
 /// tiny_http's writer of one answer. Dropping it lets the connection's next answer be written.
 type Writer = Box<dyn Write + Send>;
 
-/// The thread that serves a request.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Lane {
-    Worker,
-    Own,
-}
-
 /// A request that is being served.
 pub(super) struct Exchange {
     shared: Arc<Shared>,
-    _in_flight: ActiveGuard,
+    _in_flight: Arc<()>,
     /// The request of tiny_http, or `None` after it is answered.
     raw: Option<tiny_http::Request>,
     /// The writer of a stream that is about to begin.
     writer: Option<Writer>,
     /// The head. The handler gets the request in it, with the body.
     head: Head,
-    peer: SocketAddr,
+    pub(super) peer: SocketAddr,
     received: Instant,
 }
 
@@ -68,14 +60,27 @@ impl Exchange {
         self.head.is_body_unread
     }
 
-    /// Reads the body, runs the handler and sends the answer. A request worker calls this.
+    /// Reads the body, runs the handler and sends the answer. A request worker calls this. Work that waits, and streams, go to
+    /// a thread of their own.
     pub(super) fn serve(mut self) {
         if let Err(refusal) = self.read_body() {
             return self.refuse(refusal);
         }
         let request = std::mem::take(&mut self.head.request);
         let reply = catch_unwind(AssertUnwindSafe(|| self.shared.handler.handle(request)));
-        self.reply(reply, Lane::Worker);
+        if matches!(reply, Ok(Reply::Now(_)) | Err(_)) {
+            return self.reply(reply);
+        }
+        let Some(thread) = self.shared.server.threads.start(0) else {
+            self.shared.server.threads.refused.one();
+            return self.refuse(Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS });
+        };
+        if matches!(reply, Ok(Reply::Stream(..))) {
+            // Not on the thread of the stream: tiny_http drops the request with a buffer of 8 KiB on the stack,
+            // which would take memory as long as the stream lasts.
+            self.writer = self.take_writer();
+        }
+        thread.send(Box::new(move || self.reply(reply))).unwrap_or_default();
     }
 
     /// Reads the whole body, unless that is done. After an error the end of the request may not be reached.
@@ -97,27 +102,13 @@ impl Exchange {
         Ok(())
     }
 
-    /// Sends the reply of the handler, or of its later work. Work that waits, and streams, do not stay on a request worker.
-    fn reply(mut self, reply: thread::Result<Reply>, lane: Lane) {
-        match (reply, lane) {
-            (Err(panic), _) => self.refuse(Refusal::Internal(message_of(panic.as_ref()))),
-            (Ok(Reply::Now(response)), _) => self.answer(&response),
-            (Ok(Reply::Later(work)), Lane::Own) => {
-                self.reply(catch_unwind(AssertUnwindSafe(work)), Lane::Own);
-            }
-            (Ok(Reply::Stream(head, body)), Lane::Own) => self.stream(&head, body),
-            (Ok(reply), Lane::Worker) => {
-                let Some(thread) = self.shared.server.threads.start(0) else {
-                    self.shared.server.threads.refused.one();
-                    return self.refuse(Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS });
-                };
-                if matches!(reply, Reply::Stream(..)) {
-                    // Not on the thread of the stream: tiny_http drops the request with a buffer of 8 KiB on the stack,
-                    // which would take memory as long as the stream lasts.
-                    self.writer = self.take_writer();
-                }
-                thread.run(move || self.reply(Ok(reply), Lane::Own));
-            }
+    /// Sends the reply of the handler, or of its later work.
+    fn reply(self, reply: thread::Result<Reply>) {
+        match reply {
+            Err(panic) => self.refuse(Refusal::Internal(message_of(panic.as_ref()))),
+            Ok(Reply::Now(response)) => self.answer(&response),
+            Ok(Reply::Later(work)) => self.reply(catch_unwind(AssertUnwindSafe(work))),
+            Ok(Reply::Stream(head, body)) => self.stream(&head, body),
         }
     }
 
@@ -152,11 +143,6 @@ impl Exchange {
         self.answer(&response);
     }
 
-    /// Drops the request unanswered, and all further ones of its connection for a while.
-    pub(super) fn sever(self) {
-        self.shared.severed.add(self.peer, Duration::ZERO);
-    }
-
     /// Returns the request without its body, unless its head is not valid or it is answered.
     fn parts(&self) -> Option<Request> {
         let head = Head::read(self.raw.as_ref()?, &self.shared.server.config.trusted_proxies);
@@ -179,7 +165,7 @@ impl Exchange {
             drop(self);
         };
         match thread {
-            Some(thread) => thread.run(write),
+            Some(thread) => thread.send(Box::new(write)).unwrap_or_default(),
             None => write(),
         }
     }

@@ -49,11 +49,6 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Returns the status of the answer.
-    pub fn status(&self) -> u16 {
-        self.parts().0
-    }
-
     /// Returns the status of the answer, the part of the request that is at fault, and the mistake.
     pub fn parts(&self) -> (u16, &'static str, &'static str) {
         match self {

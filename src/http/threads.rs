@@ -1,6 +1,6 @@
 //! The threads of a server.
 
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Sender};
 
 use threadpool::ThreadPool;
 
@@ -78,9 +78,9 @@ impl Threads {
         }
     }
 
-    /// Starts a thread for work that may take long. Returns `None` if the maximum and `extra` more are running, or the
-    /// system starts no thread.
-    pub(super) fn start(&self, extra: usize) -> Option<LongThread> {
+    /// Starts a thread for work that may take long. It waits until it gets its work, or the sender is dropped. Returns `None` if
+    /// the maximum and `extra` more are running, or the system starts no thread.
+    pub(super) fn start(&self, extra: usize) -> Option<Sender<Work>> {
         let slot = self.long.enter();
         if self.long.get() > (self.max_long + extra) as u64 {
             return None;
@@ -93,21 +93,12 @@ impl Threads {
         start("http-stream", STREAM_STACK_BYTES, body)
             .inspect_err(|error| log::error!("cannot start a thread for a request: {error}"))
             .ok()
-            .map(|()| LongThread(give))
+            .map(|()| give)
     }
 }
 
-type Work = Box<dyn FnOnce() + Send>;
-
-/// A thread that waits for its work. Dropping it ends it.
-pub(super) struct LongThread(mpsc::Sender<Work>);
-
-impl LongThread {
-    pub(super) fn run(self, work: impl FnOnce() + Send + 'static) {
-        // It waits until this value is dropped.
-        let _ = self.0.send(Box::new(work));
-    }
-}
+/// The work of one thread.
+pub(super) type Work = Box<dyn FnOnce() + Send>;
 
 #[cfg(test)]
 mod tests {
@@ -117,9 +108,9 @@ mod tests {
     fn no_thread_starts_beyond_the_maximum() {
         let threads = Threads::new(&ServerConfig { request_workers: 1, ..ServerConfig::default() }, 1);
         let (release, wait) = mpsc::channel::<()>();
-        threads.start(0).unwrap().run(move || wait.recv().unwrap());
+        threads.start(0).unwrap().send(Box::new(move || wait.recv().unwrap())).unwrap();
         assert!(threads.start(0).is_none());
-        threads.start(1).unwrap().run(|| ());
+        threads.start(1).unwrap().send(Box::new(|| ())).unwrap();
         release.send(()).unwrap();
         while threads.long.get() > 0 {
             std::thread::yield_now();

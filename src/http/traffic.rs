@@ -79,7 +79,7 @@ impl Traffic {
             request_id,
             status,
             duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-            account_id = account.as_ref().map(ToString::to_string);
+            account_id = account.map(|account| account.to_string()).unwrap_or_default();
             "{} {}", request.method, place.route
         );
     }

@@ -119,7 +119,7 @@ impl Handler for TestHandler {
         assert!(request.is_none_or(|request| request.path != "/panic-twice"), "on purpose");
         let method = request.map_or("?", |request| &request.method);
         let response =
-            Response::new(refusal.status(), "text/plain", format!("{refusal:?} {method}").into_bytes());
+            Response::new(refusal.parts().0, "text/plain", format!("{refusal:?} {method}").into_bytes());
         match refusal {
             Refusal::Overloaded { retry_after } => {
                 response.with_header("Retry-After", retry_after.as_secs().to_string())
