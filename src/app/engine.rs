@@ -6,7 +6,6 @@ use std::sync::Arc;
 use log::{debug, info, warn};
 
 use super::error::Failure;
-use crate::base::descriptors;
 use crate::config::{EngineConfig, SandboxMode, Time, VARIABLE_PREFIX};
 use crate::modules::catalog::{Catalog, Feed};
 use crate::modules::checker::Checker;
@@ -19,12 +18,6 @@ use crate::sandbox::SandboxOptions;
 
 /// The memory for the parsed answers of sites, in bytes. Checks wait for it.
 const ANSWER_MEMORY: usize = 256 * 1024 * 1024;
-
-/// Returns how many checks run at once.
-pub(super) fn check_workers(config: &EngineConfig) -> usize {
-    descriptors::adjust_limit();
-    descriptors::checks(config.check_workers)
-}
 
 /// Loads the catalogue, with a feed if there is one. Call this before anything is created, so that a mistake in the catalogue
 /// leaves nothing behind. Logs how lists of other tools were imported.
@@ -66,8 +59,8 @@ pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, Failure> {
         egress_proxy: settings.browser_guard.clone().unwrap_or_default(),
         net: net_config(config),
     });
-    let browsers = Arc::new(browsers.map_err(Failure::failed)?);
-    Ok((Arc::new(http.with_browser(browsers.prober())), Some(browsers)))
+    let browsers = browsers.map_err(Failure::failed)?;
+    Ok((Arc::new(http.with_browser(Arc::clone(&browsers) as _)), Some(browsers)))
 }
 
 /// Returns the configuration of outgoing requests.

@@ -1,8 +1,8 @@
 //! The catalogue feed: fetched at the start and daily, and kept in the database.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Weak};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -11,7 +11,9 @@ use url::Url;
 
 use super::engine::{load_catalog, net_config};
 use super::error::Failure;
+use super::services::Services;
 use crate::base::address::without_credentials;
+use crate::base::threads;
 use crate::config::{ServeConfig, Time};
 use crate::modules::catalog::{Catalog, Feed, FeedVersion, MAX_FILE_BYTES, decode, read_file};
 use crate::modules::definition::{Method, Via};
@@ -22,19 +24,9 @@ use crate::store::Store;
 /// The longest time for a download.
 const DOWNLOAD_TIME: Duration = Duration::from_secs(120);
 
-/// A catalogue with a new feed, or `None` if the feed in use is still the newest.
-type Fetched = Result<Option<Arc<Catalog>>, String>;
-
 /// Keeps the catalogue of a server as new as its feed.
 pub(super) struct FeedKeeper {
-    source: Arc<Source>,
-    next_fetch: Instant,
-    fetch: Option<JoinHandle<Fetched>>,
-}
-
-struct Source {
     config: ServeConfig,
-    store: Arc<Store>,
     /// The feed that was kept. No older one is accepted, even if its entries cannot be loaded.
     kept: Option<FeedVersion>,
 }
@@ -47,69 +39,87 @@ impl FeedKeeper {
     /// Returns an error if the store fails.
     pub(super) fn open(
         config: &ServeConfig,
-        store: &Arc<Store>,
+        store: &Store,
         plain: Arc<Catalog>,
     ) -> Result<(Option<Self>, Arc<Catalog>), Failure> {
         if config.catalog_feed.is_none() {
             return Ok((None, plain));
         }
-        let mut source = Source { config: config.clone(), store: Arc::clone(store), kept: None };
-        let mut catalog = plain;
+        let (mut keeper, mut catalog) = (Self { config: config.clone(), kept: None }, plain);
         if let Some(text) = store.catalog_feed()? {
             let feed = Feed::open(&text, &config.catalog_keys);
-            source.kept = feed.as_ref().ok().map(|feed| feed.version);
+            keeper.kept = feed.as_ref().ok().map(|feed| feed.version);
             match feed.and_then(|feed| load(config, &feed)) {
                 Ok(with_feed) => catalog = with_feed,
                 Err(why) => warn!("the catalogue feed that was kept is not used: {why}"),
             }
         }
-        Ok((Some(Self { source: Arc::new(source), next_fetch: Instant::now(), fetch: None }), catalog))
+        Ok((Some(keeper), catalog))
     }
 
-    /// Starts a fetch on its own thread when it is time. Returns the new catalogue when a fetch has changed something.
-    /// `current` is the catalogue in use.
-    pub(super) fn renewed_catalog(&mut self, current: &Catalog) -> Option<Arc<Catalog>> {
-        let interval = self.source.config.engine.time(Time::CATALOG_FEED);
-        if self.fetch.is_none() && self.next_fetch <= Instant::now() {
-            let (source, in_use) = (Arc::clone(&self.source), current.feed().in_use);
-            self.next_fetch = Instant::now() + interval;
-            self.fetch = Some(thread::spawn(move || source.fetch(in_use)));
+    /// Renews the catalogue of `services` on a separate thread, now and at each interval.
+    ///
+    /// # Errors
+    /// Returns an error if the thread cannot be started.
+    pub(super) fn start(self, services: &Arc<Services>) -> Result<(), Failure> {
+        let services = Arc::downgrade(services);
+        let interval = self.config.engine.time(Time::CATALOG_FEED);
+        let work = move || loop {
+            let mut is_renewed = false;
+            threads::guard("a fetch of the catalogue feed", || is_renewed = self.renew(&services));
+            thread::sleep(if is_renewed { interval } else { interval / 24 });
+        };
+        let thread = thread::Builder::new().name("catalog-feed".to_owned()).spawn(work);
+        thread.map(drop).map_err(|error| Failure::failed(error).at("cannot start the thread of the feed"))
+    }
+
+    /// Fetches the feed, and uses the catalogue with it. Returns whether that has succeeded.
+    fn renew(&self, services: &Weak<Services>) -> bool {
+        let text = self.text();
+        let Some(services) = services.upgrade() else { return true };
+        let current = services.runs().catalog();
+        let renewed = text.and_then(|text| self.take_up(&text, &current, &services.shared.store));
+        let failed = renewed.as_ref().err().cloned();
+        if let Some(why) = &failed {
+            error!("the catalogue feed is not renewed, and the catalogue stays as it is: {why}");
         }
-        let fetched = self.fetch.take_if(|fetch| fetch.is_finished())?.join();
-        let failed = match fetched.unwrap_or_else(|_| Err("the fetch panicked".to_owned())) {
-            Ok(Some(catalog)) => return Some(catalog),
-            Ok(None) => None,
-            Err(why) => {
-                error!("the catalogue feed is not renewed, and the catalogue stays as it is: {why}");
-                self.next_fetch = Instant::now() + interval / 24;
-                Some(why)
+        let is_renewed = failed.is_none();
+        let changed = renewed.ok().flatten().or_else(|| {
+            (failed != current.feed().failed).then(|| Arc::new(current.with_feed_failure(failed)))
+        });
+        if let Some(catalog) = changed {
+            if let Some(sandbox) = &services.sandbox {
+                sandbox.replace(catalog.modules().iter().cloned());
             }
-        };
-        (failed != current.feed().failed).then(|| Arc::new(current.with_feed_failure(failed)))
+            services.runs().use_catalog(catalog);
+        }
+        is_renewed
     }
-}
 
-impl Source {
-    /// Reads the feed. Loads the catalogue with it and keeps it, if it may replace the one in use.
-    fn fetch(&self, in_use: Option<FeedVersion>) -> Fetched {
-        let source = self.config.catalog_feed.as_deref().unwrap_or_default();
-        let text = match Url::parse(source).ok().filter(Url::has_host) {
-            Some(url) => download(&self.config, url),
-            None => read_file(Path::new(source)),
-        };
-        let text = text.map_err(|why| format!("{}: {why}", without_credentials(source)))?;
-        let feed = Feed::open(&text, &self.config.catalog_keys)?;
-        let created_at = feed.version.created_at;
+    /// Returns the catalogue with a feed that was fetched, and keeps the feed. Returns `None` if it is the one in use.
+    fn take_up(&self, text: &str, current: &Catalog, store: &Store) -> Result<Option<Arc<Catalog>>, String> {
+        let feed = Feed::open(text, &self.config.catalog_keys)?;
+        let (created_at, in_use) = (feed.version.created_at, current.feed().in_use);
         if in_use.is_some_and(|in_use| in_use.created_at == created_at) {
             return Ok(None);
         }
         feed.version.check(in_use.or(self.kept).as_ref(), Timestamp::now())?;
         let catalog = load(&self.config, &feed)?;
         info!("the catalogue feed of {created_at} is in use");
-        if let Err(error) = self.store.keep_catalog_feed(created_at, &text) {
+        if let Err(error) = store.keep_catalog_feed(created_at, text) {
             log!(error.log_level(), "cannot keep the catalogue feed: {error}");
         }
         Ok(Some(catalog))
+    }
+
+    /// Returns the text of the feed, from its address or its file.
+    fn text(&self) -> Result<String, String> {
+        let source = self.config.catalog_feed.as_deref().unwrap_or_default();
+        let text = match Url::parse(source).ok().filter(Url::has_host) {
+            Some(url) => download(&self.config, url),
+            None => read_file(Path::new(source)),
+        };
+        text.map_err(|why| format!("{}: {why}", without_credentials(source)))
     }
 }
 

@@ -2,36 +2,25 @@
 //! link for the browser.
 
 use std::error::Error;
-use std::io::{self, Write};
 
 use log::warn;
 
 use super::error::Failure;
-use crate::account::key::ApiKey;
 use crate::account::plan::{Plan, PlanTable};
-use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
-use crate::account::sign_in::token::Token;
 use crate::model::account::Role;
 use crate::model::audit::Origin;
 use crate::model::refusal::Code;
+use crate::service::Services;
 
 /// Email address of the account that the first start creates.
 pub(super) const LOCAL_ACCOUNT: &str = "local@localhost";
 
-/// The credentials of the first account.
-pub(super) struct FirstAccount {
-    key: ApiKey,
-    link: Token,
-}
-
-/// Creates the first account, its key and its set-up link. Returns `None` if there is an account already, or
-/// if no plan has API access.
-pub(super) fn first_account(
-    accounts: &Accounts,
-    sign_ins: &SignIns,
-) -> Result<Option<FirstAccount>, Failure> {
-    let create = || -> Result<Option<FirstAccount>, Box<dyn Error>> {
+/// Creates the first account, its key and its set-up link. Returns the text that shows the key and the link, only this once,
+/// with a search command that can be pasted. Returns `None` if there is an account already, or if no plan has API access.
+pub(super) fn first_account(services: &Services, sign_ins: &SignIns) -> Result<Option<String>, Failure> {
+    let Services { accounts, base_url, .. } = services;
+    let create = || -> Result<Option<String>, Box<dyn Error>> {
         if !accounts.store.accounts()?.is_empty() {
             return Ok(None);
         }
@@ -48,7 +37,20 @@ pub(super) fn first_account(
         // The person who starts the server is its operator.
         sign_ins.set_role(account.id, Role::Operator, &Origin::SYSTEM)?;
         let link = sign_ins.make_link(account.id, &Origin::SYSTEM)?;
-        Ok(Some(FirstAccount { key, link }))
+        let (key, link) = (key.expose(), link.expose());
+        Ok(Some(format!(
+            "\n\
+             This is the first start: the account {LOCAL_ACCOUNT} was created. Its API key is shown only once:\n\
+             \n    {key}\n\
+             \n\
+             Run a first search and receive its results as they are found:\n\
+             \n    curl -N {base_url}/v1/searches -H 'Authorization: Bearer {key}' \
+             -H 'Content-Type: application/json' -d '{{\"type\":\"username\",\"query\":\"torvalds\",\"stream\":true}}'\n\
+             \n\
+             To use the web app, also its pages for operators, choose a password at this link. It works once, within 72 \
+             hours:\n\
+             \n    {base_url}/app/set-up/{link}\n\n"
+        )))
     };
     create().map_err(|error| Failure::failed(error).at("cannot create the first account"))
 }
@@ -56,24 +58,4 @@ pub(super) fn first_account(
 /// Returns the plan with API access and the most credits.
 pub(super) fn best_plan(plans: &PlanTable) -> Option<&Plan> {
     plans.all().iter().filter(|plan| plan.api).max_by_key(|plan| plan.credits.unwrap_or(u64::MAX))
-}
-
-/// Prints the key and the link, with a search command that can be pasted. Both are shown only this once.
-pub(super) fn show(out: &mut dyn Write, base_url: &str, first: &FirstAccount) -> io::Result<()> {
-    let (key, link) = (first.key.expose(), first.link.expose());
-    write!(
-        out,
-        "\n\
-         This is the first start: the account {LOCAL_ACCOUNT} was created. Its API key is shown only once:\n\
-         \n    {key}\n\
-         \n\
-         Run a first search and receive its results as they are found:\n\
-         \n    curl -N {base_url}/v1/searches -H 'Authorization: Bearer {key}' \
-         -H 'Content-Type: application/json' -d '{{\"type\":\"username\",\"query\":\"torvalds\",\"stream\":true}}'\n\
-         \n\
-         To use the web app, also its pages for operators, choose a password at this link. It works once, within 72 \
-         hours:\n\
-         \n    {base_url}/app/set-up/{link}\n\n"
-    )?;
-    out.flush()
 }

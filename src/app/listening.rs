@@ -10,7 +10,6 @@ use log::{info, warn};
 use super::error::Failure;
 use crate::admin::Admin;
 use crate::api::Api;
-use crate::base::descriptors;
 use crate::config::ServerConfig;
 use crate::http::{self, Handler, Refusal, Reply, Request, Response, Router, RunningServer, Server};
 use crate::web::{Web, is_app_path};
@@ -21,7 +20,6 @@ const LARGER_BODIES: &[(&str, usize)] = &[("/v1/batches", MAX_LIST_BYTES), ("/ap
 const MAX_LIST_BYTES: usize = 2 * 1024 * 1024;
 /// Threads that answer requests of the admin listener. Scrapes and probes are short, so two are enough.
 const ADMIN_WORKERS: usize = 2;
-const ADMIN_QUEUE: usize = 64;
 /// The most answers that may be written to slow clients at once.
 const ADMIN_SLOW_READERS: usize = 8;
 
@@ -31,7 +29,6 @@ const ADMIN_SLOW_READERS: usize = 8;
 /// Fails if the address cannot be opened. Returns a configuration error if other machines can reach the
 /// address and neither `--trusted-proxy` nor `--without-proxy` is given.
 pub(super) fn open(config: &ServerConfig) -> Result<Server, Failure> {
-    descriptors::adjust_limit();
     let address = config.listen;
     let is_public = !address.ip().to_canonical().is_loopback();
     if is_public && config.without_proxy {
@@ -67,7 +64,6 @@ pub(super) fn open(config: &ServerConfig) -> Result<Server, Failure> {
 }
 
 /// The handler of the public listener.
-#[derive(Clone)]
 pub(super) struct PublicHandler {
     pub(super) api: Router<Api>,
     pub(super) web: Router<Web>,
@@ -111,9 +107,7 @@ pub(super) fn open_admin(address: SocketAddr, admin: &Arc<Admin>) -> Result<Runn
     let config = http::ServerConfig {
         listen: address,
         request_workers: ADMIN_WORKERS,
-        request_queue: ADMIN_QUEUE,
         max_streams: ADMIN_SLOW_READERS,
-        max_body_bytes: 1024,
         ..http::ServerConfig::default()
     };
     let server = Server::bind(&config).map_err(failed)?;

@@ -1,5 +1,5 @@
 //! Periodic work: leases, watches, expiry, retention, deletions, cache sizes, the times of last use of keys, expired
-//! sessions, the file of suppressed identifiers, and the catalogue feed.
+//! sessions, the file of suppressed identifiers.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use log::log;
 
 use super::error::Failure;
-use super::feed::FeedKeeper;
 use super::services::Services;
 use super::suppression::Watch;
 use crate::admin::TaskTimes;
+use crate::base::storage::StorageError;
 use crate::base::threads;
 use crate::runs::retention::RetentionTask;
 use crate::service;
@@ -41,11 +41,12 @@ const TASKS: &[Task<Maintenance>] = &[
     ("retention", PAUSE, |own| own.retention.sweep()),
     ("wipe", PAUSE, |own| own.retention.wipe()),
     ("suppression", PAUSE, Maintenance::read_suppression),
-    ("catalogue", PAUSE, Maintenance::read_catalogue),
     ("rate_limits", PAUSE, |own| own.services.shared.limiter.sweep()),
     ("run_caches", SLOW, |own| own.services.runs().sweep_caches()),
     ("key_usage", SLOW, Maintenance::flush_key_usage),
-    ("sign_ins", SLOW, Maintenance::remove_expired_sign_ins),
+    ("sign_ins", SLOW, |own| {
+        log_failure("cannot remove expired sessions and links", own.services.sign_ins.remove_expired());
+    }),
 ];
 
 /// Does the tasks whose time has come. One that panics does not stop the others, and is tried again.
@@ -67,24 +68,21 @@ pub(super) struct Maintenance {
     watches: WatchKeeper,
     retention: RetentionTask,
     suppression: Option<Watch>,
-    feed: Option<FeedKeeper>,
 }
 
 impl Maintenance {
     /// Starts the thread, which ends when the runs are shut down, and does not panic. Runs are kept for `retain_days` days,
-    /// or without limit if it is 0. `suppression` is the watched file of suppressed identifiers, and `feed` the catalogue
-    /// feed.
+    /// or without limit if it is 0. `suppression` is the watched file of suppressed identifiers.
     pub(super) fn start(
         services: &Arc<Services>,
         retain_days: u32,
         suppression: Option<Watch>,
-        feed: Option<FeedKeeper>,
     ) -> Result<JoinHandle<()>, Failure> {
         let services = Arc::clone(services);
         let service::Services { store, clock, runs, accounts, sandbox, .. } = services.shared.clone();
         let retention = RetentionTask::new(Arc::clone(&store), clock, retain_days);
         let watches = WatchKeeper::new(store, runs, accounts, sandbox);
-        let mut own = Self { services, watches, retention, suppression, feed };
+        let mut own = Self { services, watches, retention, suppression };
         let thread = thread::Builder::new().name("maintenance".to_owned()).spawn(move || own.work());
         thread.map_err(|error| Failure::failed(error).at("cannot start the maintenance thread"))
     }
@@ -105,26 +103,15 @@ impl Maintenance {
         }
     }
 
-    fn read_catalogue(&mut self) {
-        let current = self.services.runs().catalog();
-        if let Some(catalog) = self.feed.as_mut().and_then(|feed| feed.renewed_catalog(&current)) {
-            if let Some(sandbox) = &self.services.sandbox {
-                sandbox.replace(catalog.modules().iter().cloned());
-            }
-            self.services.runs().use_catalog(catalog);
-        }
-    }
-
     fn flush_key_usage(&mut self) {
-        if let Err(error) = self.services.shared.accounts.flush_key_usage() {
-            log!(error.log_level(), "cannot store when keys were last used: {error}");
-        }
+        let flushed = self.services.shared.accounts.flush_key_usage();
+        log_failure("cannot store when keys were last used", flushed);
     }
+}
 
-    fn remove_expired_sign_ins(&mut self) {
-        if let Err(error) = self.services.sign_ins.remove_expired() {
-            log!(error.log_level(), "cannot remove expired sessions and links: {error}");
-        }
+fn log_failure<T>(what: &str, done: Result<T, StorageError>) {
+    if let Err(error) = done {
+        log!(error.log_level(), "{what}: {error}");
     }
 }
 
@@ -170,7 +157,7 @@ mod tests {
         });
         let retention = RetentionTask::new(Arc::clone(&store), clock, 0);
         let watches = WatchKeeper::new(store, runs, accounts, sandbox);
-        let mut own = Maintenance { services, watches, retention, suppression: None, feed: None };
+        let mut own = Maintenance { services, watches, retention, suppression: None };
         let (now, done) = (Instant::now(), TaskTimes::default());
         do_due(TASKS, &mut [now; TASKS.len()], &done, &mut own, now);
         for operation in ["queue_length", "end_batches", "share_learned", "undo_unconfirmed"] {

@@ -33,5 +33,5 @@ mod webhooks;
 pub use engine::check_keys;
 pub use error::Failure;
 pub use proof::{learn_entries, prove_modules};
-pub use search::{SearchEvent, SearchRequest, search};
+pub use search::{SearchEvent, search};
 pub use serve::{serve, serve_lines};

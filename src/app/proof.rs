@@ -1,13 +1,13 @@
 //! Tests a catalogue against the real web, or against a simulated one with every kind of fault, and learns rules from the
 //! answers of real sites.
 
-use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::engine::{check_workers, checker, operator_keys, prober, sandbox_options};
+use super::engine::{checker, operator_keys, prober, sandbox_options};
 use super::error::Failure;
+use crate::base::descriptors;
 use crate::config::{EngineConfig, SandboxMode};
 use crate::modules::checker::Checker;
 use crate::modules::definition::{Contact, Entry};
@@ -62,9 +62,7 @@ pub fn prove_modules(
         if faults {
             return Err(Failure::usage("--faults needs --sandbox: faults are simulated"));
         }
-        // Keeps the browsers alive during the test.
-        let (prober, _browsers) = prober(engine)?;
-        let checker = checker(engine, prober, operator_keys(engine));
+        let checker = checker(engine, prober(engine)?.0, operator_keys(engine));
         let seed = RandomState::new().hash_one(modules.len());
         let browser_jobs = engine.browsers.browser_sessions;
         let options = ProofOptions { browser_jobs, ..options_of(engine, checker, seed) };
@@ -90,7 +88,7 @@ fn options_of(engine: &EngineConfig, checker: Arc<Checker>, seed: u64) -> ProofO
         checker,
         simulated: false,
         faults: Vec::new(),
-        jobs: check_workers(engine),
+        jobs: descriptors::checks(engine.check_workers),
         host_concurrency: engine.host_concurrency,
         // The simulated web renders pages without real browsers, so as many run as there are workers.
         browser_jobs: engine.check_workers,
@@ -114,12 +112,10 @@ fn simulated(
 
 /// Replaces the reason of a failed proof if the simulated web cannot generate pages for the module's rules.
 fn explain(proofs: &mut [ModuleProof], web: &Sandbox) {
-    let problems: BTreeMap<String, String> =
-        web.problems().into_iter().map(|problem| (problem.module, problem.what)).collect();
-    for proof in proofs {
-        if let Some(problem) = problems.get(&proof.module) {
+    for problem in web.problems() {
+        if let Some(proof) = proofs.iter_mut().find(|proof| proof.module == problem.module) {
             proof.verdict = Verdict::Broken;
-            proof.why = Some(format!("the simulated web cannot satisfy its rules: {problem}"));
+            proof.why = Some(format!("the simulated web cannot satisfy its rules: {}", problem.what));
         }
     }
 }
@@ -137,9 +133,7 @@ pub fn learn_entries(
     if engine.sandbox != SandboxMode::Off {
         return Err(Failure::usage("rules are learned from real sites: omit --sandbox"));
     }
-    // Keeps the browsers alive meanwhile.
-    let (prober, _browsers) = prober(engine)?;
-    let checker = checker(engine, prober, operator_keys(engine));
+    let checker = checker(engine, prober(engine)?.0, operator_keys(engine));
     let is_stopped = || stop.is_set();
     let learner = Learner { checker: &checker, timeout: engine.check_timeout, is_stopped: &is_stopped };
     Ok(entries.iter().map(|entry| learner.learn(entry)).collect())

@@ -13,12 +13,10 @@ use crate::base::ids::AccountId;
 use crate::config::{EngineConfig, SuppressionConfig};
 use crate::model::audit::Origin;
 use crate::model::credits::{Charge, Cycle};
-use crate::model::follow::FollowOrder;
 use crate::model::refusal::Code;
-use crate::model::run::{Progress, ResultRecord, RunOptions};
+use crate::model::run::{Progress, ResultRecord};
 use crate::model::search::Search;
 use crate::model::start::Cause;
-use crate::modules::catalog::Choice;
 use crate::modules::query::Query;
 use crate::runs::family::plan::NextSearch;
 use crate::runs::live::LiveRun;
@@ -30,23 +28,6 @@ use crate::runs::service::{Runs, StartResult};
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The number of searches of a list that run at once. More would ask the same sites at the same time.
 const AT_ONCE: usize = 4;
-
-/// A request for searches without a server.
-#[derive(Debug, Clone)]
-pub struct SearchRequest {
-    /// The modules, and the limits for checks.
-    pub engine: EngineConfig,
-    /// Whether browser modules take part.
-    pub premium: bool,
-    /// How long the checks may take.
-    pub options: RunOptions,
-    /// The modules that are asked.
-    pub choice: Choice,
-    /// How leads are followed, if they are.
-    pub follow: Option<FollowOrder>,
-    /// The identifiers that are never searched.
-    pub suppression: SuppressionConfig,
-}
 
 /// Something that happens during a search.
 #[derive(Clone, Copy)]
@@ -66,32 +47,31 @@ pub enum SearchEvent<'a> {
 
 type Sink<'s> = dyn FnMut(SearchEvent<'_>) -> ControlFlow<()> + 's;
 
-/// Runs a search for each query, some at once, and the searches that their leads start, until all have ended or `sink`
-/// breaks off. Events come in the order of the queries, each with the index of its query. If `stop` is set, the searches
-/// that have begun end with what they have, and no further one is started.
+/// Runs searches, some at once, and those that their leads start, until all have ended or `sink` breaks off. Events come in the
+/// order of `searches`, each with the index of its search. If `stop` is set, the searches that have begun end with what they
+/// have, and no further one is started. `suppression` names the identifiers that are never searched.
 ///
 /// # Errors
 /// Fails if a search cannot start.
 pub fn search(
-    request: &SearchRequest,
-    queries: &[Query],
+    engine: &EngineConfig,
+    suppression: &SuppressionConfig,
+    searches: Vec<Search>,
     stop: &Stop,
     mut sink: impl FnMut(usize, SearchEvent<'_>) -> ControlFlow<()>,
 ) -> Result<(), Failure> {
     // The driver of a search may end a moment after the next one has begun. Leads are followed here.
-    let (services, caller, _) = Services::local(&request.engine, &request.suppression, 2 * AT_ONCE, false)?;
-    let local = LocalSearches { request, stop, services, account: caller.account.id };
-    let runs = local.services.runs();
-    if request.premium && !local.browser_answers() {
+    let (services, caller, _) = Services::local(engine, suppression, 2 * AT_ONCE, false)?;
+    let local = LocalSearches { stop, services, account: caller.account.id };
+    if searches.iter().any(|search| search.premium) && !local.browser_answers() {
         return Err(local.browser_error());
     }
-    let mut waiting = queries.iter();
+    let (count, mut waiting) = (searches.len(), searches.into_iter());
     let mut started: VecDeque<Option<Arc<LiveRun>>> = VecDeque::new();
-    for index in 0..queries.len() {
+    for index in 0..count {
         let free = if index > 0 && stop.is_set() { 0 } else { AT_ONCE - started.len() };
-        for query in waiting.by_ref().take(free) {
-            let is_suppressed = runs.is_suppressed(query);
-            started.push_back((!is_suppressed).then(|| local.start_query(query)).transpose()?);
+        for search in waiting.by_ref().take(free) {
+            started.push_back(local.begin(search)?);
         }
         // A list that was stopped ends here.
         let Some(next) = started.pop_front() else { break };
@@ -105,14 +85,13 @@ pub fn search(
         }
     }
     // The driver of an ended run stops at once; that of a cancelled run needs a moment.
-    runs.shut_down(Instant::now() + Duration::from_secs(2));
+    local.services.runs().shut_down(Instant::now() + Duration::from_secs(2));
     Ok(())
 }
 
 /// The engine of searches that are not stored.
-struct LocalSearches<'r> {
-    request: &'r SearchRequest,
-    stop: &'r Stop,
+struct LocalSearches<'s> {
+    stop: &'s Stop,
     services: Arc<Services>,
     account: AccountId,
 }
@@ -155,12 +134,18 @@ impl LocalSearches<'_> {
         })
     }
 
-    fn start_query(&self, query: &Query) -> Result<Arc<LiveRun>, Failure> {
-        let SearchRequest { premium, options, choice, follow, .. } = self.request.clone();
-        let choice = self.services.runs().catalog().with_ids(query.search_type(), choice);
-        let follow = follow.map(|order| Arc::new(FollowOrder { choice: choice.clone(), ..order }));
-        let search = Search { premium, options, choice, follow, ..Search::plain(query) };
-        self.start(search, Cause::Request)
+    /// Starts a search. Returns `None` if its query is suppressed.
+    fn begin(&self, mut search: Search) -> Result<Option<Arc<LiveRun>>, Failure> {
+        let runs = self.services.runs();
+        let query = Query::parse(search.search_type, &search.query).map_err(Failure::usage)?;
+        if runs.is_suppressed(&query) {
+            return Ok(None);
+        }
+        search.choice = runs.catalog().with_ids(search.search_type, search.choice);
+        if let Some(order) = &mut search.follow {
+            Arc::make_mut(order).choice = search.choice.clone();
+        }
+        self.start(search, Cause::Request).map(Some)
     }
 
     /// Passes the events of a run to `sink`, and then those of the searches that its leads start.
@@ -176,7 +161,7 @@ impl LocalSearches<'_> {
             known.insert(next.member.lead);
             sink(SearchEvent::Child(&next))?;
             let NextSearch { member, query, choice } = next;
-            let (options, follow) = (self.request.options, order.clone());
+            let (options, follow) = (records[0].summary.options, order.clone());
             let search = Search { options, choice, follow, ..Search::plain(&query) };
             // A lead whose search cannot be started now is skipped.
             if let Ok(run) = self.start(search, Cause::Lead(member)) {

@@ -13,11 +13,10 @@ use signal_hook::iterator::Signals;
 use super::engine::{check_keys, load_catalog};
 use super::error::Failure;
 use super::feed::FeedKeeper;
-use super::first_start::{self, FirstAccount};
 use super::listening::PublicHandler;
 use super::maintenance::Maintenance;
 use super::services::Services;
-use super::{listening, service_manager, suppression, webhooks};
+use super::{first_start, listening, service_manager, suppression, webhooks};
 use crate::admin::{self, Admin};
 use crate::api::mcp;
 use crate::base::clock::{Clock as _, SystemClock};
@@ -60,7 +59,7 @@ pub fn serve(config: &ServeConfig) -> Result<(), Failure> {
 /// Fails if the parts cannot be started, or if standard input cannot be read.
 pub fn serve_lines(engine: &EngineConfig, suppression: &SuppressionConfig) -> Result<(), Failure> {
     let (services, caller, watch) = Services::local(engine, suppression, MCP_RUNS, true)?;
-    let maintenance = Maintenance::start(&services, 0, watch, None)?;
+    let maintenance = Maintenance::start(&services, 0, watch)?;
     let served = mcp::serve(&services.api, &caller, io::stdin().lock(), io::stdout());
     services.runs().shut_down(Instant::now() + STOP_WITHIN);
     let _ = maintenance.join();
@@ -88,7 +87,7 @@ fn run(config: &ServeConfig) -> Result<(), Failure> {
     let key = webhooks::load_key(config, &store)?;
     let (address, threads) = (server.local_addr(), server.threads());
     let base_url = config.server.base_url_at(address);
-    let services = Services::build(config, catalog, suppressed, store, key, base_url.clone(), true)?;
+    let services = Services::build(config, catalog, suppressed, store, key, base_url, true)?;
     if services.shared.sandbox {
         warn!("the web is simulated: no result is real");
     }
@@ -96,9 +95,10 @@ fn run(config: &ServeConfig) -> Result<(), Failure> {
     let web = Arc::new(Web::new(services.shared.clone(), sign_ins, threads.clone()));
     let handler = PublicHandler { api: Arc::clone(&services.api).router(), web: web.router() };
     let traffic = [handler.api.traffic(), handler.web.traffic()].map(Arc::clone);
-    let first = first_start::first_account(&services.shared.accounts, &services.sign_ins)?;
+    let first = first_start::first_account(&services.shared, &services.sign_ins)?;
     let server = server.start(Arc::new(handler)).map_err(|error| Failure::failed(error).at("the server"))?;
-    let maintenance = Maintenance::start(&services, config.retain_days, watch, feed)?;
+    let maintenance = Maintenance::start(&services, config.retain_days, watch)?;
+    feed.map(|feed| feed.start(&services)).transpose()?;
     admin.serve(admin::Parts {
         api: Arc::clone(&services.api),
         traffic,
@@ -106,7 +106,7 @@ fn run(config: &ServeConfig) -> Result<(), Failure> {
         threads,
         maintained: Arc::clone(&services.maintained),
     });
-    announce(&format!("http://{address}"), first.as_ref(), &base_url);
+    announce(&format!("http://{address}"), first.as_deref());
     service_manager::notify("READY=1");
 
     let signal = signals.forever().next();
@@ -149,13 +149,10 @@ fn open_database(config: &ServeConfig, signals: &mut Signals) -> Result<Option<A
 
 /// Prints the address, and the first account if one was created. Scripts read the first line. A closed
 /// standard output does not stop the server.
-fn announce(url: &str, first: Option<&FirstAccount>, base_url: &str) {
+fn announce(url: &str, first: Option<&str>) {
     let mut out = io::stdout().lock();
-    let written = writeln!(out, "listening on {url}").and_then(|()| out.flush()).and_then(|()| match first {
-        Some(first) => first_start::show(&mut out, base_url, first),
-        None => Ok(()),
-    });
-    if written.is_err() {
+    let written = write!(out, "listening on {url}\n{}", first.unwrap_or_default());
+    if written.and_then(|()| out.flush()).is_err() {
         warn!("standard output is closed");
     }
 }
@@ -178,18 +175,15 @@ fn shut_down(server: RunningServer, services: &Services, mut signals: Signals, d
         );
         std::process::exit(0);
     });
-    drain(server, services, until - ANSWER_RESERVE.min(drain_timeout / 4));
-}
-
-/// Stops taking requests, then ends the runs. Their streams and waits end with them, which the server waits
-/// for. Deliveries of runs that end now may still be sent.
-fn drain(server: RunningServer, services: &Services, until: Instant) {
+    let until = until - ANSWER_RESERVE.min(drain_timeout / 4);
     server.stop_taking();
+    // Streams and waits end with the runs, and the server waits for them.
     services.runs().shut_down(until);
     let left = server.shutdown(until.saturating_duration_since(Instant::now()).max(MIN_DRAIN));
     if left > 0 {
         warn!("{left} answers were not finished in time");
     }
+    // Deliveries of runs that end now may still be sent.
     if let Some(deliveries) = &services.deliveries {
         deliveries.stop(until);
     }

@@ -3,9 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::engine::{
-    check_keys, check_workers, checker, load_catalog, operator_keys, prober, sandbox_options,
-};
+use super::engine::{check_keys, checker, load_catalog, operator_keys, prober, sandbox_options};
 use super::error::Failure;
 use super::first_start::{LOCAL_ACCOUNT, best_plan};
 use super::suppression::{self, Watch};
@@ -16,6 +14,7 @@ use crate::admin::TaskTimes;
 use crate::api::{Api, ApiConfig};
 use crate::base::address::path_prefix;
 use crate::base::clock::{Clock, SystemClock};
+use crate::base::descriptors;
 use crate::config::{EngineConfig, ServeConfig, SuppressionConfig, Time};
 use crate::model::audit::{Actor, Origin};
 use crate::model::credits::STANDARD_COST;
@@ -175,7 +174,7 @@ impl Subscriber for Services {
 fn runs_config(config: &ServeConfig) -> RunsConfig {
     let engine = &config.engine;
     RunsConfig {
-        check_workers: check_workers(engine),
+        check_workers: descriptors::checks(engine.check_workers),
         host_concurrency: engine.host_concurrency,
         share_answers: engine.time(Time::SHARE_ANSWERS),
         max_runs: config.server.max_runs,

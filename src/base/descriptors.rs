@@ -1,6 +1,7 @@
 //! File descriptors: how many this process may open, and how they are divided.
 
 use std::fs;
+use std::sync::LazyLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -20,32 +21,30 @@ const PER_CONNECTION: u64 = 2;
 /// The descriptors of a check: a connection or a lookup, and what belongs to it.
 const PER_CHECK: u64 = 2;
 
-/// Sets the soft limit on file descriptors to what the machine's limit on mappings allows, but not above the hard
+/// The soft limit on file descriptors. It is first set to what the machine's limit on mappings allows, but not above the hard
 /// limit.
-pub fn adjust_limit() {
+static LIMIT: LazyLock<u64> = LazyLock::new(|| {
     let maps = fs::read_to_string("/proc/sys/vm/max_map_count").ok();
     let maps = maps.and_then(|text| text.trim().parse().ok()).unwrap_or(DEFAULT_MAX_MAPS);
-    let (soft, hard) = (limit(), getrlimit(Resource::Nofile).maximum);
-    let wanted = (maps / MAPS_PER_THREAD).saturating_sub(THREAD_MARGIN).max(1024);
-    let wanted = wanted.min(hard.unwrap_or(u64::MAX));
-    if wanted == soft {
-        return;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let (soft, hard) = (current.unwrap_or(u64::MAX), maximum.unwrap_or(u64::MAX));
+    let wanted = (maps / MAPS_PER_THREAD).saturating_sub(THREAD_MARGIN).max(1024).min(hard);
+    match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum }) {
+        Ok(()) => {
+            log::debug!("limit on file descriptors: {soft}, now {wanted}");
+            wanted
+        }
+        Err(error) => {
+            log::warn!("the limit on file descriptors stays at {soft}: {error}");
+            soft
+        }
     }
-    match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: hard }) {
-        Ok(()) => log::debug!("limit on file descriptors: {soft}, now {wanted}"),
-        Err(error) => log::warn!("the limit on file descriptors stays at {soft}: {error}"),
-    }
-}
-
-/// Returns the present soft limit.
-fn limit() -> u64 {
-    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
-}
+});
 
 /// Returns how many checks run at once: the wanted number, or fewer if there are not enough descriptors. A check without
 /// one would end as skipped.
 pub fn checks(wanted: usize) -> usize {
-    let possible = (limit() / 2).saturating_sub(FIXED) / PER_CHECK;
+    let possible = (*LIMIT / 2).saturating_sub(FIXED) / PER_CHECK;
     let needed = 2 * (wanted as u64 * PER_CHECK + FIXED);
     at_most(
         possible,
@@ -57,7 +56,7 @@ pub fn checks(wanted: usize) -> usize {
 /// Returns how many streams are open at once: the wanted number, or fewer if there are not enough descriptors. Without
 /// connections that are left, streams would keep out all other requests.
 pub fn streams(wanted: usize) -> usize {
-    let limit = limit();
+    let limit = *LIMIT;
     let connections = (limit - OTHER_DESCRIPTORS.min(limit / 2)) / PER_CONNECTION;
     let possible = connections * 3 / 4;
     at_most(possible, wanted, &format!("streams and waiting requests are open at once instead of {wanted}"))
@@ -67,7 +66,7 @@ pub fn streams(wanted: usize) -> usize {
 fn at_most(possible: u64, wanted: usize, what: &str) -> usize {
     let possible = usize::try_from(possible.max(1)).unwrap_or(usize::MAX);
     if possible < wanted {
-        let limit = limit();
+        let limit = *LIMIT;
         log::warn!(
             "the limit on file descriptors is {limit}: {possible} {what}; raise it (`ulimit -n`, `LimitNOFILE=`)"
         );

@@ -27,8 +27,7 @@ pub(crate) struct ServeArgs {
 }
 
 /// Runs the server.
-pub(crate) fn serve(args: ServeArgs) -> Result<Exit, Failure> {
-    let mut config = args.config;
+pub(crate) fn serve(ServeArgs { mut config }: ServeArgs) -> Result<Exit, Failure> {
     begin(&mut config.engine, &config.log)?;
     for variable in config::unknown_variables() {
         warn!("unknown variable {variable}: see `sightline serve --help`");

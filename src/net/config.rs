@@ -88,9 +88,8 @@ impl FromStr for OutboundProxy {
         let credentials = credentials(&url)?;
         let port = url.port().unwrap_or(default_port);
         // The URL standard parses a host as an IP address only for web schemes.
-        let web = url.as_str().replacen(url.scheme(), "http", 1);
-        let web = Url::parse(&web).map_err(|_| refused("has no valid host"))?;
-        let host = web.host().ok_or_else(|| refused("has no host"))?.to_owned();
+        let host = url.host_str().and_then(|host| Host::parse(host).ok());
+        let host = host.ok_or_else(|| refused("has no valid host"))?;
         Ok(Self { kind, resolves_names, host, port, credentials })
     }
 }

@@ -117,7 +117,7 @@ impl Wire {
             .max_idle_age(MAX_IDLE_TIME)
             .max_response_header_size(MAX_HEAD_BYTES)
             .build();
-        Agent::with_parts(config, self.clone(), NoResolver)
+        Agent::with_parts(config, self.clone(), self.clone())
     }
 
     fn open(&self, uri: &Uri) -> Result<Connection, ProbeError> {
@@ -128,7 +128,7 @@ impl Wire {
         let socket = Socket(stream);
         let stream = if url.scheme() == "https" {
             let limit = self.connect_deadline();
-            let done = Limits::until(limit, || self.tls().handshake(&target.host, socket));
+            let done = Limits::until(limit, || self.tls.handshake(&target.host, socket));
             Stream::Tls(done.map_err(|error| connect_error(error, target.dialled()))?)
         } else {
             Stream::Plain(socket)
@@ -152,11 +152,9 @@ impl fmt::Debug for Wire {
     }
 }
 
-/// ureq asks for the addresses of each request, also if it has an idle connection. [`Wire`] resolves those of a new one.
-#[derive(Debug)]
-struct NoResolver;
-
-impl Resolver for NoResolver {
+/// ureq asks for the addresses of each request, also if it has an idle connection. Those of a new one are resolved when it is
+/// made.
+impl Resolver for Wire {
     fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
         Ok(self.empty())
     }

@@ -118,21 +118,25 @@ pub(super) struct Timed<S> {
 }
 
 impl<S: Borrow<TcpStream>> Timed<S> {
-    fn time(&self) -> io::Result<Duration> {
-        remaining(self.deadline).ok_or_else(|| io::ErrorKind::TimedOut.into())
+    /// Does a read or a write in the time that is left. Unix reports the timeout of a socket as `WouldBlock`.
+    fn within(
+        &self,
+        mut act: impl FnMut(&TcpStream, Option<Duration>) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        loop {
+            let left = remaining(self.deadline).ok_or(io::ErrorKind::TimedOut)?;
+            match act(self.stream.borrow(), Some(left)) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_timeout(&error) => return Err(io::ErrorKind::TimedOut.into()),
+                done => return done,
+            }
+        }
     }
 }
 
 impl<S: Borrow<TcpStream>> Read for Timed<S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut stream = self.stream.borrow();
-        loop {
-            stream.set_read_timeout(Some(self.time()?))?;
-            match stream.read(buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                done => return done.map_err(named_timeout),
-            }
-        }
+        self.within(|mut stream, left| stream.set_read_timeout(left).and_then(|()| stream.read(buffer)))
     }
 }
 
@@ -142,24 +146,14 @@ impl<S: Borrow<TcpStream>> Write for Timed<S> {
     }
 
     fn write_vectored(&mut self, bufs: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        let mut stream = self.stream.borrow();
-        loop {
-            stream.set_write_timeout(Some(self.time()?))?;
-            match stream.write_vectored(bufs) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                done => return done.map_err(named_timeout),
-            }
-        }
+        self.within(|mut stream, left| {
+            stream.set_write_timeout(left).and_then(|()| stream.write_vectored(bufs))
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// Unix reports the timeout of a socket as `WouldBlock`.
-fn named_timeout(error: io::Error) -> io::Error {
-    if is_timeout(&error) { io::ErrorKind::TimedOut.into() } else { error }
 }
 
 #[cfg(test)]

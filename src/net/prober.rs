@@ -152,7 +152,7 @@ impl Prober for HttpProber {
     }
 
     fn evict_expired(&self, now: Instant) {
-        self.wire.sweep(now);
+        self.wire.resolver.sweep(now);
     }
 }
 

@@ -39,7 +39,8 @@ pub(super) type Lookup = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
 type Answer = Result<Arc<[IpAddr]>, ProbeError>;
 
-/// A resolver with a cache.
+/// A resolver with a cache. Clones share everything.
+#[derive(Clone)]
 pub(super) struct Resolver {
     shared: Arc<Shared>,
     threads: ThreadPool,

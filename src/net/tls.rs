@@ -18,6 +18,7 @@ const SESSION_SERVERS: usize = 1024;
 const TICKETS_PER_SERVER: usize = 8;
 
 /// Adds TLS to connections.
+#[derive(Clone)]
 pub(super) struct Tls(Arc<ClientConfig>);
 
 impl Tls {

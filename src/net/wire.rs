@@ -18,32 +18,21 @@ use crate::modules::reason::Reason;
 
 /// Makes connections, directly or through the operator's proxy. Clones share everything.
 #[derive(Clone)]
-pub(super) struct Wire(Arc<Parts>);
-
-struct Parts {
-    resolver: Resolver,
-    tls: Tls,
-    config: NetConfig,
+pub(super) struct Wire {
+    pub(super) resolver: Resolver,
+    pub(super) tls: Tls,
+    config: Arc<NetConfig>,
 }
 
 impl Wire {
     pub(super) fn new(config: NetConfig) -> Self {
         let tls = Tls::new(config.authorities.as_deref().unwrap_or_default());
-        Self(Arc::new(Parts { resolver: Resolver::new(), tls, config }))
-    }
-
-    pub(super) fn tls(&self) -> &Tls {
-        &self.0.tls
+        Self { resolver: Resolver::new(), tls, config: Arc::new(config) }
     }
 
     /// Returns the deadline for TCP, the outbound proxy and TLS together, of a connection that begins now.
     pub(super) fn connect_deadline(&self) -> Instant {
-        Instant::now() + self.0.config.connect_timeout
-    }
-
-    /// Removes expired names from the resolver's cache.
-    pub(super) fn sweep(&self, now: Instant) {
-        self.0.resolver.sweep(now);
+        Instant::now() + self.config.connect_timeout
     }
 
     /// Connects to the host of a URL.
@@ -58,7 +47,7 @@ impl Wire {
     /// Returns where a connection to `host` leads. If the proxy resolves names, a name has no addresses here, and the guard
     /// checks its form.
     pub(super) fn target(&self, host: &Host, port: u16, deadline: Instant) -> Result<Target, ProbeError> {
-        let NetConfig { allow_private_targets, outbound_proxy: proxy, .. } = &self.0.config;
+        let NetConfig { allow_private_targets, outbound_proxy: proxy, .. } = &*self.config;
         let of_proxy = match proxy {
             Some(proxy) => self.resolve(&proxy.host, proxy.port, deadline)?,
             None => Vec::new(),
@@ -87,7 +76,7 @@ impl Wire {
             Host::Ipv4(ip) => vec![(*ip, port).into()],
             Host::Ipv6(ip) => vec![(*ip, port).into()],
             Host::Domain(name) => {
-                self.0.resolver.resolve(name, deadline)?.iter().map(|ip| (*ip, port).into()).collect()
+                self.resolver.resolve(name, deadline)?.iter().map(|ip| (*ip, port).into()).collect()
             }
         })
     }
@@ -97,7 +86,7 @@ impl Wire {
         let deadline = deadline.min(self.connect_deadline());
         let stream = dial(target.dialled(), deadline)?;
         let mut timed = Timed { stream: &stream, deadline };
-        let asked = match &self.0.config.outbound_proxy {
+        let asked = match &self.config.outbound_proxy {
             None => Ok(()),
             Some(OutboundProxy { kind: ProxyKind::Http, credentials, .. }) => {
                 open_tunnel(&mut timed, target, credentials.as_ref())

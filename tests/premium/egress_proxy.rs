@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Instant;
 
-use sightline::modules::probe::{Browsers, ProbeError};
+use sightline::modules::probe::{Browsers, ProbeError, Prober as _};
 use sightline::net::NetConfig;
 
 use super::egress::Vault;
@@ -40,7 +40,7 @@ fn while_a_page_is_looked_at(
     std::thread::scope(|scope| {
         let looking = scope.spawn(|| {
             let request = page("http://1.2.3.4/", &[css("a")]);
-            browsers.prober().send(&request, &mut Default::default(), Instant::now() + lab::LONG)
+            browsers.send(&request, &mut Default::default(), Instant::now() + lab::LONG)
         });
         eventually("a page is looked at", || is_open.is_on());
         act(proxy, &is_over);

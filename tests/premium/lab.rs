@@ -19,8 +19,7 @@ pub(super) const LONG: Duration = PATIENCE;
 
 /// A Chromium of its own.
 pub(super) struct Lab {
-    pub(super) browsers: RealBrowsers,
-    prober: Arc<dyn Prober>,
+    pub(super) browsers: Arc<RealBrowsers>,
     /// Head of the browser's process group.
     keeper: AtomicU32,
 }
@@ -41,8 +40,7 @@ impl Lab {
             if browsers.is_available() { Ok(()) } else { Err("none: is chromium there?") }
         });
         let keeper = (*keepers().difference(&before).next().unwrap()).into();
-        let prober = browsers.prober();
-        Self { browsers, prober, keeper }
+        Self { browsers, keeper }
     }
 
     /// Renders a page with enough time.
@@ -56,7 +54,7 @@ impl Lab {
         let begun = Instant::now();
         loop {
             let began = Instant::now();
-            let seen = self.prober.send(request, &mut CookieJar::default(), began + limit);
+            let seen = self.browsers.send(request, &mut CookieJar::default(), began + limit);
             let took = began.elapsed();
             assert!(took < limit + LONG / 3, "{took:?} for a limit of {limit:?}: {seen:?}");
             let is_unopened = matches!(seen, Err(ProbeError { reason: Reason::TimeoutConnect, .. }));
@@ -131,6 +129,12 @@ impl Lab {
             let _ = std::process::Command::new("kill").args(["-KILL", &id.to_string()]).status();
         }
         targets.len()
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        self.browsers.stop();
     }
 }
 

@@ -14,7 +14,7 @@ use sightline::modules::definition::Via;
 use sightline::modules::keys::OperatorKeys;
 use sightline::modules::module::Module;
 use sightline::modules::outcome::Outcome;
-use sightline::modules::probe::{CookieJar, ProbeError, Prober, Request, Response, Trace};
+use sightline::modules::probe::{Browsers as _, CookieJar, ProbeError, Prober, Request, Response, Trace};
 use sightline::modules::query::{Query, SearchType};
 use sightline::net::browser::BrowserSource;
 use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
@@ -92,8 +92,8 @@ fn a_browser_of_the_operator_is_used() {
     let browsers = RealBrowsers::start(&BrowserConfig { source, ..lab::config(lab::lab_net(), 1) }).unwrap();
     let request = page(&site.url("/"), &[css("#x")]);
     let deadline = Instant::now() + lab::LONG;
-    assert_eq!(browsers.prober().send(&request, &mut CookieJar::default(), deadline).unwrap().status, 200);
-    drop(browsers);
+    assert_eq!(browsers.send(&request, &mut CookieJar::default(), deadline).unwrap().status, 200);
+    browsers.stop();
     assert_eq!(lab.see(&request).unwrap().status, 200);
 }
 
@@ -172,7 +172,7 @@ mod campaigns {
             Checker::new(prober, OperatorKeys::default(), "test", Duration::from_secs(3600))
         };
         let played = checker(Arc::clone(&web));
-        let real = checker(Arc::new(Mixed { http: web, browser: lab.browsers.prober() }));
+        let real = checker(Arc::new(Mixed { http: web, browser: lab.browsers.clone() }));
         let (mut hits, mut differ, mut names) = (0, Vec::new(), 0);
         for (module, query) in premium.iter().flat_map(|module| QUERIES.map(|query| (module, query))) {
             let query = Query::parse(SearchType::Username, query).unwrap();

@@ -2,9 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sightline::modules::probe::{Browsers, ProbeError, Request, Response};
+use sightline::modules::probe::{Browsers, ProbeError, Prober as _, Request, Response};
 use sightline::modules::reason::Reason;
 use sightline::net::browser::BrowserSource;
 use sightline::net::{BrowserConfig, RealBrowsers};
@@ -24,7 +25,7 @@ fn site() -> Site {
 }
 
 fn see(browsers: &RealBrowsers, request: &Request, limit: Duration) -> Result<Response, ProbeError> {
-    browsers.prober().send(request, &mut Default::default(), Instant::now() + limit)
+    browsers.send(request, &mut Default::default(), Instant::now() + limit)
 }
 
 /// Kills the processes whose command line contains `sign` during a visit to a page. Returns the result of the check.
@@ -69,7 +70,7 @@ fn a_dead_browser_is_replaced() {
     eventually("all processes are gone", || before.keys().all(|id| !lab::lives(*id)));
 }
 
-fn only(source: BrowserSource) -> RealBrowsers {
+fn only(source: BrowserSource) -> Arc<RealBrowsers> {
     RealBrowsers::start(&BrowserConfig { source, ..lab::config(lab::lab_net(), 1) }).unwrap()
 }
 

@@ -63,7 +63,7 @@ impl Chromium {
     }
 
     /// Uses only this browser.
-    pub(super) fn browsers(&self, net: NetConfig, pages: usize) -> RealBrowsers {
+    pub(super) fn browsers(&self, net: NetConfig, pages: usize) -> Arc<RealBrowsers> {
         let source = BrowserSource::At(self.site.url("").parse().unwrap());
         RealBrowsers::start(&BrowserConfig { source, ..lab::config(net, pages) }).unwrap()
     }

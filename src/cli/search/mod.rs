@@ -15,13 +15,13 @@ use super::bar::Bar;
 use super::exit::{Exit, Failure, stop_on_interrupt};
 use super::files::{Replacement, cannot_write};
 use super::serve::begin;
-use crate::app::{self, SearchEvent, SearchRequest};
+use crate::app::{self, SearchEvent};
 use crate::base::text::plain;
 use crate::config::{EngineConfig, LogConfig, SuppressionConfig, checked, duration};
 use crate::model::follow::{Class, FollowOrder, MAX_DEPTH, MAX_SEARCHES};
 use crate::model::run::RunOptions;
+use crate::model::search::Search;
 use crate::modules::catalog::Choice;
-use crate::modules::query::Query;
 use crate::runs::proof::Stop;
 use crate::runs::record::RunRecord;
 use outcome::{exit_of, show, summary};
@@ -127,11 +127,12 @@ struct FollowArgs {
 }
 
 pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let Queries { rows, is_list } = Queries::read(&args.words, args.from.as_deref())?;
+    let queries = Queries::read(&args.words, args.from.as_deref())?;
     begin(&mut args.engine, &args.log)?;
     let FollowArgs { follow, max_searches, links } = args.follow;
     let follow = follow.map(|depth| FollowOrder { depth, max_searches, links, choice: Choice::default() });
     let ChoiceArgs { modules, exclude_modules, categories, nsfw, passive } = args.choice;
+    let choice = Choice { modules, exclude_modules, categories, nsfw, passive };
     let begun = |path: &PathBuf| {
         let (format, mut file) = (Format::of_file(path)?, Replacement::begin_private(path)?);
         file.write_all(format.mark()).map_err(|error| cannot_write(path, &error))?;
@@ -139,25 +140,25 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     };
     let mut files = args.outputs.iter().map(begun).collect::<Result<Vec<_>, Failure>>()?;
     let formats: Vec<Format> = files.iter().map(|(format, _)| *format).chain([args.format]).collect();
-    check_formats(&formats, is_list, follow.is_some(), &args.engine)?;
+    check_formats(&formats, queries.is_list, follow.is_some(), &args.engine)?;
     let (patient, time_budget, avatars) = (args.patient, args.time_budget, args.avatars);
-    let request = SearchRequest {
-        engine: args.engine,
+    let wanted = |row: &Row| Search {
         premium: args.premium,
         options: RunOptions { patient, time_budget, avatars, ..RunOptions::default() },
-        choice: Choice { modules, exclude_modules, categories, nsfw, passive },
-        follow,
-        suppression: args.suppression,
+        choice: choice.clone(),
+        follow: follow.clone().map(Into::into),
+        ..Search::plain(&row.query)
     };
+    let searches = queries.rows.iter().map(wanted).collect();
     let stop = Stop::default();
     stop_on_interrupt(&stop)?;
-    let mut outputs = vec![Output::begin(out, args.format, is_list, Table::of_output(args.all))?];
+    let mut outputs = vec![Output::begin(out, args.format, queries.is_list, Table::of_output(args.all))?];
     // A browser may fail, which must not keep the other files from being written.
     files.sort_by_key(|(format, _)| format.is_pdf());
     for (format, file) in &mut files {
-        outputs.push(Output::begin(file, *format, is_list, Table::of_file(args.all))?);
+        outputs.push(Output::begin(file, *format, queries.is_list, Table::of_file(args.all))?);
     }
-    let exit = search(&request, &rows, is_list, &mut outputs, &stop)?;
+    let exit = search(&args.engine, &args.suppression, searches, &queries, &mut outputs, &stop)?;
     let mut ends: Vec<Result<(), Failure>> = outputs.into_iter().map(Output::end).collect();
     let written = ends.remove(0);
     for ((_, file), end) in files.into_iter().zip(&ends) {
@@ -193,9 +194,10 @@ fn check_formats(
 
 /// Searches for each query. The exit code is that of the worst search, and 1 only if nothing was found for any query.
 fn search(
-    request: &SearchRequest,
-    rows: &[Row],
-    is_list: bool,
+    engine: &EngineConfig,
+    suppression: &SuppressionConfig,
+    searches: Vec<Search>,
+    Queries { rows, is_list }: &Queries,
     outputs: &mut [Output<'_>],
     stop: &Stop,
 ) -> Result<Exit, Failure> {
@@ -205,17 +207,17 @@ fn search(
         written = match event {
             SearchEvent::Progress(progress) => {
                 let place = format!("{} of {}: {}, ", index + 1, rows.len(), plain(row.query.raw()));
-                show(&bar, progress, if is_list { &place } else { "" });
+                show(&bar, progress, if *is_list { &place } else { "" });
                 return ControlFlow::Continue(());
             }
-            SearchEvent::Suppressed if !is_list => Err(Failure::usage(SUPPRESSED)),
+            SearchEvent::Suppressed if !*is_list => Err(Failure::usage(SUPPRESSED)),
             event => bar.suspend_while(|| {
                 outputs.iter_mut().try_for_each(|output| output.note(row, event))?;
                 match event {
                     SearchEvent::Ended(runs, _) => {
                         ends.push(exit_of(&runs[0]));
                         runs.iter()
-                            .for_each(|run| write_summary(run, is_list || run.summary.family.is_some()));
+                            .for_each(|run| write_summary(run, *is_list || run.summary.family.is_some()));
                     }
                     SearchEvent::Suppressed => {
                         let (kind, query) = (row.query.search_type(), plain(row.query.raw()));
@@ -229,8 +231,7 @@ fn search(
         // A search whose results cannot be written ends.
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let queries: Vec<Query> = rows.iter().map(|row| row.query.clone()).collect();
-    let done = app::search(request, &queries, stop, sink);
+    let done = app::search(engine, suppression, searches, stop, sink);
     bar.clear();
     written?;
     done?;

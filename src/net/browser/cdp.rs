@@ -71,7 +71,8 @@ impl Fault {
             Self::Refused => "it refuses a command",
             Self::TooLarge => "its answer is too large",
             Self::Crashed => "the page crashed",
-            Self::Closed => "the page closed itself",
+            // This is what the site has chosen.
+            Self::Closed => return Reason::Protocol.because("the page closed itself"),
         };
         Reason::Browser.because(format!("{what}: {why}"))
     }
@@ -91,19 +92,12 @@ pub(super) struct Page {
     session: Value,
     /// The id of the page, which is also the one of its main frame.
     target: Value,
-    navigation: Navigation,
+    /// The number of the last command that begins to load a URL.
+    navigation: u64,
+    /// Whether the site has answered it, or why the browser shows nothing, such as `net::ERR_NAME_NOT_RESOLVED`.
+    pub(super) is_answered: Result<bool, String>,
     /// The status of the last answer for the main frame.
     pub(super) status: Option<u16>,
-}
-
-/// The answer to the last navigation.
-enum Navigation {
-    /// It is not answered yet. Contains the number of the command, or 0.
-    Begun(u64),
-    /// The site has answered.
-    Done,
-    /// Nothing is shown, for the contained reason, such as `net::ERR_NAME_NOT_RESOLVED`.
-    Failed(String),
 }
 
 impl Page {
@@ -131,7 +125,8 @@ impl Page {
             session: Value::Null,
             is_broken: false,
             target: Value::Null,
-            navigation: Navigation::Begun(0),
+            navigation: 0,
+            is_answered: Ok(false),
             status: None,
         })
     }
@@ -167,7 +162,7 @@ impl Page {
         // Nothing else has the status if the answer is empty.
         patterns.push(json!({"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}));
         self.ask("Fetch.enable", &json!({"patterns": patterns, "handleAuthRequests": true}), until)?;
-        self.navigation = Navigation::Begun(self.send("Page.navigate", &json!({"url": url.as_str()}))?);
+        self.navigation = self.send("Page.navigate", &json!({"url": url.as_str()}))?;
         Ok(())
     }
 
@@ -179,15 +174,6 @@ impl Page {
                 Err(Fault::Late) => return Ok(()),
                 Err(fault) => return Err(fault),
             }
-        }
-    }
-
-    /// Returns whether the browser shows something for the last URL, or the reason if it does not.
-    pub(super) fn has_answer(&self) -> Result<bool, &str> {
-        match &self.navigation {
-            Navigation::Begun(_) => Ok(false),
-            Navigation::Done => Ok(true),
-            Navigation::Failed(why) => Err(why),
         }
     }
 
@@ -282,11 +268,9 @@ impl Page {
 
     /// Handles an event, or the answer to another command.
     fn note(&mut self, message: &Value) -> Result<(), Fault> {
-        if let Navigation::Begun(id) = self.navigation
-            && message["id"] == id
-        {
+        if message["id"] == self.navigation {
             let why = message["result"]["errorText"].as_str().or(message["error"]["message"].as_str());
-            self.navigation = why.map_or(Navigation::Done, |why| Navigation::Failed(why.to_owned()));
+            self.is_answered = why.map_or(Ok(true), |why| Err(why.to_owned()));
         }
         let params = &message["params"];
         if params["frameId"] == self.target

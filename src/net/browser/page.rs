@@ -48,12 +48,10 @@ enum PageState {
 /// Returns an error if the fault ends the wait. It does not if the browser is switching from one document to the next, or
 /// if the page hangs.
 fn end_by(fault: Fault) -> Result<(), ProbeError> {
-    Err(match fault {
-        Fault::Refused | Fault::Late => return Ok(()),
-        Fault::Closed => Reason::Protocol.because("the page closed itself"),
-        Fault::Crashed => Reason::Browser.because("the page crashed its browser"),
-        Fault::Gone | Fault::TooLarge => fault.error(LOST),
-    })
+    match fault {
+        Fault::Refused | Fault::Late => Ok(()),
+        fault => Err(fault.error(LOST)),
+    }
 }
 
 /// Checks a page that the browser begins to load now until it is ready. Returns its HTML as the answer.
@@ -79,8 +77,8 @@ pub(super) fn wait_for(
         let is_last = is_error_page_over || now >= last_check;
         let with = json!([request.marks, request.body_limit, is_last]);
         let seen = page.call(PAGE_STATE, &with, deadline.min(now + CHECK_TIMEOUT));
-        let is_answered = match page.has_answer() {
-            Ok(is_answered) => is_answered,
+        let is_answered = match &page.is_answered {
+            Ok(is_answered) => *is_answered,
             Err(why) => {
                 let (is_empty, error) = (why.contains("HTTP_RESPONSE_CODE_FAILURE"), from_code(why));
                 return match (refusal(page, page_load, deadline), page.status) {

@@ -1,5 +1,6 @@
 //! The browser, which is started again when it ends or hangs, and the places for pages in it.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,10 +12,12 @@ use parking_lot::{Condvar, Mutex};
 use super::cdp::{Fault, LOST, Page};
 use super::egress::{EgressProxy, PageLoad};
 use super::page;
-use super::process::{Browser, Launcher, want_of_resources};
+use super::process::{Browser, BrowserSource, Launcher, want_of_resources};
 use crate::base::threads;
-use crate::modules::probe::{CookieJar, ProbeError, Prober, Request, Response};
+use crate::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response};
 use crate::modules::reason::Reason;
+use crate::net::config::NetConfig;
+use crate::net::wire::Wire;
 
 /// The time for which a check of the browser holds, and so does a failed start.
 const CHECKED_FOR: Duration = Duration::from_secs(2);
@@ -35,10 +38,39 @@ const CLOSING_AT_MOST: Duration = Duration::from_secs(1);
 /// The error if waiting for a place or a browser takes longer than the deadline.
 const LATE: ProbeError = ProbeError::late(Reason::TimeoutConnect);
 
-/// The browser and the places.
-pub(super) struct Pool {
+/// The address of the egress proxy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EgressProxyAddress {
+    /// The port of the first place. The other places have the next ports. With port 0, each place takes a free port.
+    pub listen: SocketAddr,
+    /// The name or address by which browsers reach the proxy, if it differs from the listening address.
+    pub announced: Option<String>,
+}
+
+impl Default for EgressProxyAddress {
+    /// Returns free ports on the loopback address.
+    fn default() -> Self {
+        Self { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), announced: None }
+    }
+}
+
+/// The configuration of the browser.
+pub struct BrowserConfig {
+    /// Where the browser is.
+    pub source: BrowserSource,
+    /// The number of pages that can be open at once.
+    pub pages: usize,
+    /// The address of the egress proxy.
+    pub egress_proxy: EgressProxyAddress,
+    /// The configuration of outgoing requests.
+    pub net: NetConfig,
+}
+
+/// The browser and the places for its pages. It works until it is stopped. A browser that this process has started ends with
+/// the process in any case.
+pub struct RealBrowsers {
     launcher: Launcher,
-    pub(super) size: usize,
+    size: usize,
     state: Mutex<State>,
     changed: Condvar,
     is_closed: AtomicBool,
@@ -63,90 +95,81 @@ impl State {
     }
 }
 
-impl Pool {
-    /// Creates a pool, and starts the browser in the background.
+impl RealBrowsers {
+    /// Prepares the places for pages, and starts the browser in the background.
     ///
     /// # Errors
-    /// Returns an error if the thread that starts browsers cannot be started.
-    pub(super) fn start(launcher: Launcher, free: Vec<Arc<EgressProxy>>) -> io::Result<Arc<Self>> {
-        let (size, changed, is_closed) = (free.len(), Condvar::new(), AtomicBool::new(false));
-        let state = Mutex::new(State { free, ..State::default() });
-        let pool = Arc::new(Self { launcher, size, state, changed, is_closed });
-        let kept = Arc::clone(&pool);
-        thread::Builder::new().name("browser".into()).spawn(move || kept.check_when_wanted())?;
-        Ok(pool)
-    }
-
-    /// Returns whether the browser answers. Has it checked, or one started, unless that was just done, and waits for the
-    /// outcome, unless the last start has failed.
-    pub(super) fn is_available(&self) -> bool {
-        let (asked, mut state) = (Instant::now(), self.state.lock());
-        while !state.is_checked_since(asked) && !self.is_closed() {
-            self.want(&mut state);
-            let patience = if state.running.is_some() { ANSWERING } else { STARTING };
-            if state.failure.is_some() || self.changed.wait_until(&mut state, asked + patience).timed_out() {
-                break;
+    /// Returns an error if a port of the egress proxy cannot be opened, or a thread cannot be started.
+    pub fn start(config: &BrowserConfig) -> io::Result<Arc<Self>> {
+        let EgressProxyAddress { listen, announced } = &config.egress_proxy;
+        let wire = Wire::new(config.net.clone());
+        let host = announced.clone().unwrap_or_else(|| match listen.ip() {
+            IpAddr::V6(ip) => format!("[{ip}]"),
+            IpAddr::V4(ip) => ip.to_string(),
+        });
+        let open = |index: usize| {
+            let mut listen = *listen;
+            if listen.port() != 0 {
+                listen.set_port(listen.port().saturating_add(u16::try_from(index).unwrap_or(u16::MAX)));
             }
-        }
-        state.running.is_some() && !self.is_closed()
-    }
-
-    /// Prints a page that loads nothing: its place has no page load, so its egress proxy would refuse every request.
-    pub(super) fn print(&self, html: &str, deadline: Instant) -> Result<Vec<u8>, ProbeError> {
-        let place = self.take(deadline)?;
-        let mut page = self.open(&place, deadline)?;
-        let printed = page.print(html, deadline);
-        self.end(page);
-        printed.map_err(|fault| fault.error("cannot print"))
-    }
-
-    /// Ends the browser without waiting. Pages that are open keep it until they are closed.
-    pub(super) fn close(&self) {
-        let mut state = self.state.lock();
-        self.is_closed.store(true, Ordering::Relaxed);
-        state.running = None;
-        self.changed.notify_all();
+            EgressProxy::open(listen, &host, &wire).map_err(|error| {
+                io::Error::other(format!("the browsers' egress proxy cannot listen on {listen}: {error}"))
+            })
+        };
+        let free = (0..config.pages).map(open).collect::<io::Result<Vec<_>>>()?;
+        let browsers = Arc::new(Self {
+            launcher: Launcher::new(config.source.clone(), host),
+            size: free.len(),
+            state: Mutex::new(State { free, ..State::default() }),
+            changed: Condvar::new(),
+            is_closed: AtomicBool::new(false),
+        });
+        let kept = Arc::clone(&browsers);
+        thread::Builder::new().name("browser".into()).spawn(move || kept.check_when_wanted())?;
+        Ok(browsers)
     }
 
     fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Relaxed)
     }
 
-    /// Waits for a free place until `deadline`.
-    fn take(&self, deadline: Instant) -> Result<Lease<'_>, ProbeError> {
+    /// Waits until `find` returns something, the deadline passes or the browser is stopped.
+    fn wait_for<T>(
+        &self,
+        deadline: Instant,
+        mut find: impl FnMut(&mut State) -> Option<Result<T, ProbeError>>,
+    ) -> Result<T, ProbeError> {
         let mut state = self.state.lock();
         loop {
             if self.is_closed() {
                 return Err(no_browser("the service is shutting down"));
             }
-            if let Some(egress) = state.free.pop() {
-                return Ok(Lease { pool: self, egress });
+            if let Some(found) = find(&mut state) {
+                return found;
             }
-            if self.changed.wait_until(&mut state, deadline).timed_out() && state.free.is_empty() {
-                return Err(LATE);
+            if self.changed.wait_until(&mut state, deadline).timed_out() {
+                return find(&mut state).unwrap_or(Err(LATE));
             }
         }
     }
 
+    /// Waits for a free place until `deadline`.
+    fn take(&self, deadline: Instant) -> Result<Lease<'_>, ProbeError> {
+        let egress = self.wait_for(deadline, |state| state.free.pop().map(Ok))?;
+        Ok(Lease { browsers: self, egress })
+    }
+
     /// Waits for the browser until `deadline`. If none runs, one is started, unless that has just failed.
     fn browser(&self, deadline: Instant) -> Result<Arc<Browser>, ProbeError> {
-        let (asked, mut state) = (Instant::now(), self.state.lock());
-        loop {
-            if self.is_closed() {
-                return Err(no_browser("the service is shutting down"));
+        let asked = Instant::now();
+        self.wait_for(deadline, |state| match (&state.running, &state.failure) {
+            (Some(browser), _) => Some(Ok(Arc::clone(browser))),
+            (None, Some(why)) if state.is_checked_since(asked) => Some(Err(no_browser(why))),
+            _ => {
+                self.want(state);
+                None
             }
-            if let Some(browser) = &state.running {
-                return Ok(Arc::clone(browser));
-            }
-            if let Some(why) = state.failure.as_ref().filter(|_| state.is_checked_since(asked)) {
-                return Err(no_browser(why));
-            }
-            if Instant::now() >= deadline {
-                return Err(LATE);
-            }
-            self.want(&mut state);
-            self.changed.wait_until(&mut state, deadline);
-        }
+        })
     }
 
     /// Opens an empty page. A browser that ended or hung while it was idle is replaced once, because this caller has not
@@ -256,7 +279,48 @@ impl Pool {
     }
 }
 
-impl Prober for Pool {
+impl Browsers for RealBrowsers {
+    fn sessions(&self) -> usize {
+        self.size
+    }
+
+    /// Has the browser checked, or one started, unless that was just done, and waits for the outcome, unless the last start
+    /// has failed.
+    fn is_available(&self) -> bool {
+        let (asked, mut state) = (Instant::now(), self.state.lock());
+        while !state.is_checked_since(asked) && !self.is_closed() {
+            self.want(&mut state);
+            let patience = if state.running.is_some() { ANSWERING } else { STARTING };
+            if state.failure.is_some() || self.changed.wait_until(&mut state, asked + patience).timed_out() {
+                break;
+            }
+        }
+        state.running.is_some() && !self.is_closed()
+    }
+
+    /// Ends the browser without waiting. Pages that are open keep it until they are closed.
+    fn stop(&self) {
+        let mut state = self.state.lock();
+        self.is_closed.store(true, Ordering::Relaxed);
+        state.running = None;
+        self.changed.notify_all();
+    }
+
+    fn prints(&self) -> bool {
+        true
+    }
+
+    /// The place of the page has no page load, so its egress proxy would refuse every request.
+    fn print(&self, html: &str, deadline: Instant) -> Result<Vec<u8>, ProbeError> {
+        let place = self.take(deadline)?;
+        let mut page = self.open(&place, deadline)?;
+        let printed = page.print(html, deadline);
+        self.end(page);
+        printed.map_err(|fault| fault.error("cannot print"))
+    }
+}
+
+impl Prober for RealBrowsers {
     fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
         // URLs of files and of the browser itself are refused.
         if !matches!(request.url.scheme(), "http" | "https") || !request.url.has_host() {
@@ -291,14 +355,14 @@ fn answers(browser: &Arc<Browser>) -> bool {
 
 /// A leased place for a page. Dropping it returns the place.
 struct Lease<'p> {
-    pool: &'p Pool,
+    browsers: &'p RealBrowsers,
     egress: Arc<EgressProxy>,
 }
 
 impl Drop for Lease<'_> {
     fn drop(&mut self) {
         self.egress.load(None);
-        self.pool.state.lock().free.push(Arc::clone(&self.egress));
-        self.pool.changed.notify_all();
+        self.browsers.state.lock().free.push(Arc::clone(&self.egress));
+        self.browsers.changed.notify_all();
     }
 }
