@@ -7,7 +7,6 @@ use url::Url;
 
 use super::checked::checked;
 use super::value::{number, readable_file, web_address};
-use crate::base::address::is_loopback;
 use crate::net::browser::{BrowserSource, EgressProxyAddress};
 
 /// The browser for premium searches and PDFs.
@@ -26,21 +25,6 @@ pub struct BrowserSettings {
     /// =HOST if it reaches it by another name
     #[arg(long, value_name = "ADDRESS", value_parser = checked(egress_proxy))]
     pub browser_guard: Option<EgressProxyAddress>,
-}
-
-impl BrowserSettings {
-    /// Checks the options that depend on each other.
-    pub(super) fn check(&self) -> Result<(), String> {
-        let is_elsewhere = matches!(&self.browser, Some(BrowserSource::At(url)) if !is_loopback(url));
-        if self.browser_guard.is_none() && is_elsewhere {
-            return Err(
-                "--browser names another machine: its pages reach the web through the egress proxy here, so \
-                        --browser-guard IP:PORT is needed, an address of this machine that it can connect to"
-                    .to_owned(),
-            );
-        }
-        Ok(())
-    }
 }
 
 /// Parses a value of `--browser`.

@@ -22,12 +22,14 @@ use super::value::{
     readable_file, suppress_key, user_agent,
 };
 use crate::account::plan::{DEFAULT_PLANS, PlanTable};
+use crate::base::address::is_loopback;
 use crate::base::certificates::Authorities;
 use crate::base::log::LogFormat;
 use crate::base::secret::Secret;
 use crate::http::Network;
 use crate::model::quota::Policy;
 use crate::net::OutboundProxy;
+use crate::net::browser::BrowserSource;
 use crate::net::config::USER_AGENT;
 use crate::store::DatabaseUrl;
 
@@ -207,7 +209,16 @@ impl EngineConfig {
                 self.check_timeout, self.run_timeout
             ));
         }
-        self.browsers.check()
+        let BrowserSettings { browser, browser_guard, .. } = &self.browsers;
+        let is_elsewhere = matches!(browser, Some(BrowserSource::At(url)) if !is_loopback(url));
+        if browser_guard.is_none() && is_elsewhere {
+            return Err(
+                "--browser names another machine: its pages reach the web through the egress proxy here, so \
+                        --browser-guard IP:PORT is needed, an address of this machine that it can connect to"
+                    .to_owned(),
+            );
+        }
+        Ok(())
     }
 }
 

@@ -26,6 +26,7 @@ mod value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{Arg, Args, Command, FromArgMatches};
 
@@ -100,38 +101,29 @@ impl ServeConfig {
     }
 }
 
-/// Returns the options of `serve` that have a variable, each with its name: `SIGHTLINE_MAX_RUNS` for `--max-runs`.
-fn variables() -> BTreeMap<String, String> {
+/// The options of `serve` that have a variable, each with its name: `SIGHTLINE_MAX_RUNS` for `--max-runs`.
+static VARIABLES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     let options = ServeConfig::augment_args(Command::new("serve"));
     // Each module key has its own variable.
     let names = options.get_arguments().filter_map(Arg::get_long).filter(|long| *long != "key");
     let variable = |long: &str| format!("SIGHTLINE_{}", long.to_uppercase().replace('-', "_"));
     names.map(|long| (long.to_owned(), variable(long))).collect()
-}
+});
 
 /// Gives each option of `serve` its variable, in `command` and its subcommands. An empty variable counts as not set. Help
 /// texts do not show the values of variables.
 pub fn with_environment(command: Command) -> Command {
-    with_variables(command, &variables())
-}
-
-fn with_variables(command: Command, variables: &BTreeMap<String, String>) -> Command {
-    command
-        .mut_args(|arg| {
-            let variable = arg.get_long().and_then(|long| variables.get(long));
-            let is_set = |name: &&String| std::env::var_os(name).is_none_or(|value| !value.is_empty());
-            match variable.filter(is_set).cloned() {
-                Some(variable) => arg.hide_env_values(true).env(variable),
-                None => arg,
-            }
-        })
-        .mut_subcommands(|command| with_variables(command, variables))
+    let is_set = |name: &&String| std::env::var_os(name).is_none_or(|value| !value.is_empty());
+    let with_variable = |arg: Arg| match arg.get_long().and_then(|long| VARIABLES.get(long)).filter(is_set) {
+        Some(variable) => arg.hide_env_values(true).env(variable),
+        None => arg,
+    };
+    command.mut_args(with_variable).mut_subcommands(with_environment)
 }
 
 /// Returns the names of set variables that start with `SIGHTLINE_` and belong to no option. They are most likely
 /// misspelt.
 pub fn unknown_variables() -> Vec<String> {
-    let known = variables();
     let mut unknown: Vec<String> = std::env::vars_os()
         .filter_map(|(name, _)| name.into_string().ok())
         .filter(|name| name.starts_with("SIGHTLINE_") && !name.starts_with(VARIABLE_PREFIX))
@@ -139,7 +131,7 @@ pub fn unknown_variables() -> Vec<String> {
         .filter(|name| !name.starts_with("SIGHTLINE_TEST_"))
         // The clients in scripts/examples read these, and may run in the same shell.
         .filter(|name| !["SIGHTLINE_URL", "SIGHTLINE_API_KEY"].contains(&name.as_str()))
-        .filter(|name| !known.values().any(|known| known == name))
+        .filter(|name| !VARIABLES.values().any(|known| known == name))
         .collect();
     unknown.sort();
     unknown
