@@ -76,6 +76,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!(28, "0028_learnt"),
     migration!(29, "0029_reports"),
     migration!(30, "0030_links"),
+    migration!(31, "0031_free"),
 ];
 
 /// Makes the tables of a database in memory.

@@ -5,11 +5,13 @@ use super::outbox::report_end;
 use super::results::RESULTS;
 use super::*;
 
-/// Selects an interrupted run. `?5` says whether to include those with an expired lease.
+/// Selects an interrupted run, also one with an expired lease. This reads all runs that have a driver.
 const INTERRUPTED: &str = "SELECT id FROM runs WHERE simulated = ?1 AND {has_begun} \
-     AND (owner IS NULL OR ?5 AND lease_until <= now()) AND {claimed_run created_at, id}";
-const WAITING: &str = "SELECT id FROM runs WHERE simulated = ?1 AND {waits} AND NOT unconfirmed \
-     AND {claimed_run turn, created_at, id}";
+     AND (owner IS NULL OR lease_until <= now()) AND {claimed_run created_at, id}";
+/// Selects a run without an owner: an interrupted one, which has no turn, or the next one of the queue. An index has this
+/// order.
+const FREE: &str = "SELECT id FROM runs WHERE simulated = ?1 AND status = 'running' AND owner IS NULL \
+     AND NOT (unconfirmed AND turn IS NOT NULL) AND {claimed_run coalesce(turn, 0), created_at, id}";
 /// Takes over the selected run. A run that an earlier version has driven counts from its creation, because that
 /// version stores no start.
 const TAKE: &str = "UPDATE runs SET owner = ?2, lease_until = now() + ms(?3), turn = NULL, epoch = epoch + \
@@ -23,7 +25,7 @@ const UNREADABLE: &str = "the stored data of this search can no longer be read";
 pub(super) const NOT_CONFIRMED: &str = "the start of the search was not confirmed in time";
 
 const END: &str = "UPDATE runs SET status = 'failed', error = ?2, revision = revision + 1, \
-     completed_at = {now}, owner = NULL, lease_until = NULL \
+     completed_at = {now}, owner = NULL, lease_until = NULL, credits_charged = 0 \
      WHERE id = ?1 RETURNING completed_at";
 
 impl Store {
@@ -34,11 +36,13 @@ impl Store {
         self.write(background("take_over"), |tx| {
             let except = encode_ids(claim.except.iter().map(|run| run.0))?;
             let values = values![claim.simulated, BEING_DELETED, except, claim.only];
-            let of_interrupted = [values.clone(), values![claim.expired]].concat();
             loop {
-                let mut due = tx.first::<RunId>(INTERRUPTED, of_interrupted.clone())?;
+                let mut due = None;
+                if claim.expired {
+                    due = tx.first::<RunId>(INTERRUPTED, values.clone())?;
+                }
                 if due.is_none() {
-                    due = tx.first(WAITING, values.clone())?;
+                    due = tx.first(FREE, values.clone())?;
                 }
                 let Some(run) = due else { return Ok(None) };
                 let rows = tx.rows::<Taken>(TAKE, values![run, claim.owner.0, claim.holds])?;
