@@ -1,9 +1,10 @@
 //! [`Store`]: the open database with the metrics of its operations. Its operations are in `queries`.
 
 use std::collections::BTreeMap;
+use std::ptr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use log::warn;
 use parking_lot::Mutex;
@@ -11,7 +12,7 @@ use parking_lot::Mutex;
 use super::error::Result;
 use super::limits::{BACKGROUND_WAIT, PING_WAIT, TRIAL_WAIT, WIPE_WAIT};
 use super::outage::Outage;
-use super::pool::{Pool, Taken};
+use super::pool::{Place, Pool};
 use super::postgres::Server;
 use super::sqlite::{self, DatabaseFile};
 use super::tx::{Operation, Tx};
@@ -104,13 +105,12 @@ impl Store {
     /// # Errors
     /// Returns an error if one of that fails.
     pub fn ping(&self) -> Result<()> {
-        self.measured("ping", false, || {
-            self.check_file()?;
-            let sql = match self.backend {
-                Backend::Postgres(_) => LOCKED,
-                _ => "SELECT 1 FROM schema_version WHERE version < 0",
-            };
-            match self.with(&self.health, PING_WAIT, |tx| tx.has(sql, Vec::new()))? {
+        let sql = match self.backend {
+            Backend::Postgres(_) => LOCKED,
+            _ => "SELECT 1 FROM schema_version WHERE version < 0",
+        };
+        self.measured(Operation::from("ping").within(PING_WAIT), &self.health, |tx| {
+            match tx.has(sql, Vec::new())? {
                 false => Ok(()),
                 true => Err(StorageError::contended("another program has locked the accounts or their keys")),
             }
@@ -126,40 +126,61 @@ impl Store {
     /// is established. Returns `false` if the store serves only one process and sends no notifications.
     pub fn listen(&self, subscriber: Weak<dyn Subscriber>) -> Result<bool> {
         let Backend::Postgres(server) = &self.backend else { return Ok(false) };
-        self.measured("listen", false, || server.listen(subscriber).map(|()| true))
+        server.listen(subscriber).map(|()| true)
     }
 
-    /// Runs `work` on a connection whose server answers.
+    /// Runs an operation on one of these connections, and records its duration and its outcome.
     // What does not depend on the operation is in separate functions, since the compiler makes a copy of this one for
     // each operation.
-    fn with<T>(&self, pool: &Pool, wait: Duration, work: impl FnOnce(&mut Tx) -> Result<T>) -> Result<T> {
-        let mut taken = self.take(pool, wait)?;
-        let done = self.refresh(&mut taken.tx).and_then(|()| work(&mut taken.tx));
-        taken.give_back();
+    fn measured<T>(
+        &self,
+        operation: Operation,
+        pool: &Pool,
+        work: impl FnOnce(&mut Tx) -> Result<T>,
+    ) -> Result<T> {
+        let began = Instant::now();
+        let hook = self.before_each.lock().clone();
+        let done = hook.map_or(Ok(()), |hook| hook(operation.name));
+        let done = done.and_then(|()| self.with(pool, operation, work));
+        let done = done.map_err(|error| match &self.backend {
+            Backend::Sqlite(file) => file.note_failure(error),
+            _ => error,
+        });
+        self.record(operation.name, ptr::eq(pool, &self.writing), began, done.as_ref().err());
         done
     }
 
-    fn take<'p>(&self, pool: &'p Pool, wait: Duration) -> Result<Taken<'p>> {
-        if let Backend::Postgres(server) = &self.backend {
-            server.check()?;
+    fn with<T>(
+        &self,
+        pool: &Pool,
+        operation: Operation,
+        work: impl FnOnce(&mut Tx) -> Result<T>,
+    ) -> Result<T> {
+        let (mut tx, place) = self.take(pool, operation)?;
+        let done = work(&mut tx);
+        place.give_back(tx);
+        done
+    }
+
+    /// Takes a connection whose server answers, or to a file that may be written.
+    fn take<'p>(&self, pool: &'p Pool, operation: Operation) -> Result<(Tx, Place<'p>)> {
+        match &self.backend {
+            Backend::Sqlite(file) if !ptr::eq(pool, &self.reading) => file.check()?,
+            Backend::Postgres(server) => server.check()?,
+            _ => {}
         }
-        pool.take(wait, &|| match &self.backend {
+        let (mut tx, place) = pool.take(operation.wait, &|| match &self.backend {
             Backend::Memory => Err(StorageError::broken("the database in memory is lost")),
             Backend::Sqlite(file) => sqlite::connect(&file.path),
             Backend::Postgres(server) => server.session().map(Tx::Postgres),
-        })
-    }
-
-    fn refresh(&self, tx: &mut Tx) -> Result<()> {
-        match (&self.backend, tx) {
-            (Backend::Postgres(server), Tx::Postgres(session)) => server.refresh(session),
-            _ => Ok(()),
+        })?;
+        if let (Backend::Postgres(server), Tx::Postgres(session)) = (&self.backend, &mut tx)
+            && let Err(error) = server.refresh(session, if operation.has_begun { "BEGIN" } else { "" })
+        {
+            place.give_back(tx);
+            return Err(error);
         }
-    }
-
-    /// Checks that the file of an SQLite database may be written.
-    fn check_file(&self) -> Result<()> {
-        if let Backend::Sqlite(file) = &self.backend { file.check() } else { Ok(()) }
+        Ok((tx, place))
     }
 
     // This is called every second, most of the time with nothing to do, so metrics of it would be useless.
@@ -182,7 +203,7 @@ impl Store {
             return Ok(true);
         }
         let wait = if file.lock.is_some() { WIPE_WAIT } else { BACKGROUND_WAIT };
-        let emptied = self.with(&self.writing, wait, |tx| {
+        let emptied = self.with(&self.writing, Operation::from("wipe").within(wait), |tx| {
             tx.give_way(wait)?;
             Ok(tx.first("PRAGMA wal_checkpoint(TRUNCATE)", Vec::new())? == Some(false))
         });
@@ -203,9 +224,8 @@ impl Store {
         operation: impl Into<Operation>,
         work: impl FnOnce(&mut Tx) -> Result<T>,
     ) -> Result<T> {
-        let Operation { name, wait, .. } = operation.into();
         let pool = if matches!(self.backend, Backend::Memory) { &self.writing } else { &self.reading };
-        self.measured(name, false, || self.with(pool, wait, work))
+        self.measured(operation.into(), pool, work)
     }
 
     /// Runs one statement that reads, and reads its rows.
@@ -244,23 +264,19 @@ impl Store {
         keep: impl FnOnce(&T) -> bool,
         work: impl FnOnce(&mut Tx) -> Result<T>,
     ) -> Result<T> {
-        let operation = operation.into();
-        self.measured(operation.name, true, || {
-            self.check_file()?;
-            let done =
-                self.with(&self.writing, operation.wait, |tx| tx.transaction(operation, keep, work));
-            if let (true, Backend::Sqlite(file)) = (operation.erases, &self.backend) {
-                // This is also done if the commit failed, because the deleted data may be in the log.
-                file.has_traces.store(true, Ordering::SeqCst);
-                // A server's maintenance empties the log within a second.
-                if file.lock.is_none() && !matches!(self.empty_log(file), Ok(true)) {
-                    warn!(
-                        "the write-ahead log still holds deleted data, because another process uses it; it is emptied later"
-                    );
-                }
+        let operation = Operation { has_begun: true, ..operation.into() };
+        let done = self.measured(operation, &self.writing, |tx| tx.transaction(operation, keep, work));
+        if let (true, Backend::Sqlite(file)) = (operation.erases, &self.backend) {
+            // This is also done if the commit failed, because the deleted data may be in the log.
+            file.has_traces.store(true, Ordering::SeqCst);
+            // A server's maintenance empties the log within a second.
+            if file.lock.is_none() && !matches!(self.empty_log(file), Ok(true)) {
+                warn!(
+                    "the write-ahead log still holds deleted data, because another process uses it; it is emptied later"
+                );
             }
-            done
-        })
+        }
+        done
     }
 
     /// Runs one statement that writes, in its own transaction. Returns the rows that it returns. PostgreSQL gets it in one
@@ -275,9 +291,8 @@ impl Store {
         if !matches!(self.backend, Backend::Postgres(_)) {
             return self.write(operation, |tx| tx.rows::<()>(sql, values));
         }
-        self.measured(operation.name, true, || {
-            let run = |tx: &mut Tx| tx.rows::<()>(sql, values).map_err(StorageError::unconfirmed);
-            self.with(&self.writing, operation.wait, run)
+        self.measured(operation, &self.writing, |tx| {
+            tx.rows::<()>(sql, values).map_err(StorageError::unconfirmed)
         })
     }
 
@@ -297,19 +312,6 @@ impl Store {
             }
             Ok(changed)
         })
-    }
-
-    /// Records the duration and the outcome of an operation.
-    fn measured<T>(&self, name: &'static str, writes: bool, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        let began = Instant::now();
-        let hook = self.before_each.lock().clone();
-        let done = hook.map_or(Ok(()), |hook| hook(name)).and_then(|()| work());
-        let done = done.map_err(|error| match &self.backend {
-            Backend::Sqlite(file) => file.note_failure(error),
-            _ => error,
-        });
-        self.record(name, writes, began, done.as_ref().err());
-        done
     }
 
     fn record(&self, name: &'static str, writes: bool, began: Instant, failure: Option<&StorageError>) {

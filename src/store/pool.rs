@@ -1,4 +1,4 @@
-//! [`Pool`]: a limited number of connections, which callers get in the order in which they came.
+//! [`Pool`]: a limited number of connections, which callers get in the order in which they came, and requests first.
 //!
 //! A caller that waits for a lock keeps its connection. Therefore each database has a pool for reading and one for
 //! writing: callers that write may wait for each other, but nobody who only reads waits for them. While all connections
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::error::Result;
-use super::limits::{BACKGROUND_WAIT, CROWDED_WAIT, WAITING_REQUESTS};
+use super::limits::{BACKGROUND_WAIT, CROWDED_WAIT, GIVE_WAY, WAITING_REQUESTS};
 use super::tx::Tx;
 use crate::base::storage::StorageError;
 
@@ -18,6 +18,8 @@ pub(super) struct Pool {
     max: usize,
     state: Mutex<State>,
     freed: Condvar,
+    /// Notified instead if nobody waits for `freed`.
+    freed_last: Condvar,
 }
 
 struct State {
@@ -29,20 +31,13 @@ struct State {
 }
 
 /// The right to use one of the connections.
-struct Place<'a>(&'a Pool);
+pub(super) struct Place<'a>(&'a Pool);
 
-/// A connection in use. It is closed if it is not given back, for example because its user has panicked.
-pub(super) struct Taken<'a> {
-    pub(super) tx: Tx,
-    place: Place<'a>,
-}
-
-impl Taken<'_> {
-    /// Keeps the connection for others, unless it is broken.
-    pub(super) fn give_back(self) {
-        let Self { tx, place } = self;
-        let mut state = place.0.state.lock();
-        if !tx.is_broken() && state.idle.len() < place.0.max {
+impl Place<'_> {
+    /// Keeps the connection for others, unless it is broken. One is closed if its user has panicked.
+    pub(super) fn give_back(self, tx: Tx) {
+        let mut state = self.0.state.lock();
+        if !tx.is_broken() && state.idle.len() < self.0.max {
             state.idle.push(tx);
         }
     }
@@ -52,7 +47,8 @@ impl Pool {
     /// Creates a pool of at most `max` connections, at least one.
     pub(super) fn new(max: usize) -> Self {
         let state = State { idle: Vec::new(), used: 0, waiting: 0, moved_at: Instant::now() };
-        Self { max: max.max(1), state: Mutex::new(state), freed: Condvar::new() }
+        let (freed, freed_last) = Default::default();
+        Self { max: max.max(1), state: Mutex::new(state), freed, freed_last }
     }
 
     /// Adds a connection that was made before, unless there are enough.
@@ -68,16 +64,21 @@ impl Pool {
     /// # Errors
     /// Returns a [contended](StorageError::is_contended) error if no connection becomes free within `wait`. Returns the
     /// errors of `make`.
-    pub(super) fn take(&self, wait: Duration, make: &dyn Fn() -> Result<Tx>) -> Result<Taken<'_>> {
+    pub(super) fn take(&self, wait: Duration, make: &dyn Fn() -> Result<Tx>) -> Result<(Tx, Place<'_>)> {
         let place = self.place(wait)?;
         let idle = self.state.lock().idle.pop();
-        Ok(Taken { tx: idle.map_or_else(make, Ok)?, place })
+        Ok((idle.map_or_else(make, Ok)?, place))
     }
 
     fn place(&self, wait: Duration) -> Result<Place<'_>> {
         let began = Instant::now();
         let mut state = self.state.lock();
-        let is_in_crowd = wait < BACKGROUND_WAIT && state.waiting >= WAITING_REQUESTS;
+        let is_request = wait < BACKGROUND_WAIT;
+        let give_way = if is_request { began } else { began + GIVE_WAY };
+        while Instant::now() < give_way && (state.used >= self.max || state.waiting > 0) {
+            self.freed_last.wait_until(&mut state, give_way);
+        }
+        let is_in_crowd = is_request && state.waiting >= WAITING_REQUESTS;
         let mut has_waited = false;
         // Callers that wait already come first.
         while state.used >= self.max || (state.waiting > 0 && !has_waited) {
@@ -96,10 +97,16 @@ impl Pool {
         }
         state.moved_at = Instant::now();
         state.used += 1;
-        if state.used < self.max && state.waiting > 0 {
-            self.freed.notify_one();
+        if state.used < self.max {
+            self.notify();
         }
         Ok(Place(self))
+    }
+
+    fn notify(&self) {
+        if !self.freed.notify_one() {
+            self.freed_last.notify_one();
+        }
     }
 
     /// Returns the numbers of connections that are in use, idle, and allowed.
@@ -114,7 +121,7 @@ impl Drop for Place<'_> {
         let mut state = self.0.state.lock();
         state.used -= 1;
         state.moved_at = Instant::now();
-        self.0.freed.notify_one();
+        self.0.notify();
     }
 }
 
@@ -139,11 +146,11 @@ mod tests {
             connection()
         };
         let work = || {
-            let taken = pool.take(PATIENCE, &make).unwrap();
+            let (tx, place) = pool.take(PATIENCE, &make).unwrap();
             assert!(busy.fetch_add(1, Ordering::SeqCst) < 2);
             thread::yield_now();
             busy.fetch_sub(1, Ordering::SeqCst);
-            taken.give_back();
+            place.give_back(tx);
         };
         thread::scope(|scope| {
             for _ in 0..32 {
@@ -158,16 +165,16 @@ mod tests {
     fn broken_connections_are_replaced_and_failures_free_their_place() {
         let pool = Pool::new(1);
         for _ in 0..2 {
-            let mut taken = pool.take(PATIENCE, &connection).unwrap();
-            taken.tx.batch("BEGIN", "").unwrap();
-            taken.give_back();
+            let (mut tx, place) = pool.take(PATIENCE, &connection).unwrap();
+            tx.batch("BEGIN", "").unwrap();
+            place.give_back(tx);
         }
         assert_eq!(pool.load(), [0, 0, 1]);
         let refused = pool.take(PATIENCE, &|| Err(StorageError::unavailable("away")));
         assert!(!refused.err().unwrap().is_contended());
-        let taken = pool.take(PATIENCE, &connection).unwrap();
+        let (tx, place) = pool.take(PATIENCE, &connection).unwrap();
         assert!(pool.take(Duration::ZERO, &connection).err().unwrap().is_contended());
-        taken.give_back();
+        place.give_back(tx);
         assert_eq!(pool.load(), [0, 1, 1]);
     }
 }

@@ -42,12 +42,14 @@ pub(super) struct Operation {
     pub(super) is_light: bool,
     /// Whether the operation deletes data that must leave no trace on the disk.
     pub(super) erases: bool,
+    /// Whether the check of a connection to PostgreSQL begins the transaction.
+    pub(super) has_begun: bool,
 }
 
 /// An operation of a request.
 impl From<&'static str> for Operation {
     fn from(name: &'static str) -> Self {
-        Self { name, wait: REQUEST_WAIT, is_light: false, erases: false }
+        Self { name, wait: REQUEST_WAIT, is_light: false, erases: false, has_begun: false }
     }
 }
 
@@ -143,14 +145,18 @@ impl Tx {
 
     fn begin(&mut self, operation: Operation) -> Result<()> {
         self.give_way(operation.wait)?;
-        let begin = match operation.is_light {
-            true => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
-            false => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
-        };
-        self.batch(begin, "BEGIN")?;
-        if let Self::Postgres(session) = self {
-            // A request bounds how long the statements of its transaction may take together.
-            session.until = (operation.wait < BACKGROUND_WAIT).then(|| Instant::now() + TRANSACTION);
+        match self {
+            Self::Sqlite(on) => on.execute_batch(match operation.is_light {
+                true => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
+                false => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
+            })?,
+            Self::Postgres(session) => {
+                if !operation.has_begun {
+                    session.batch("BEGIN")?;
+                }
+                // A request bounds how long the statements of its transaction may take together.
+                session.until = (operation.wait < BACKGROUND_WAIT).then(|| Instant::now() + TRANSACTION);
+            }
         }
         Ok(())
     }

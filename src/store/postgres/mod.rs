@@ -6,7 +6,8 @@
 //! one table by id), so that no two transactions wait for each other. Migrations, which lock whole tables, give way to
 //! other transactions and try again.
 //!
-//! A single statement is sent as such: it commits by itself, in one round trip.
+//! A single statement is sent as such: it commits by itself, in one round trip. A connection is checked before it is used,
+//! by `BEGIN` if a transaction follows.
 //!
 //! # Timeouts
 //! Waiting for a connection, connecting, and the wait for each answer are bounded here (see `limits` and [`session`]).
@@ -88,7 +89,7 @@ impl Server {
     fn connect(target: &PostgresTarget) -> Result<(Self, Tx), OpenError> {
         let (config, tls, reach) = (target.config.clone(), connector(target)?, Mutex::default());
         let server = Self { config, tls, reach };
-        let session = server.session().and_then(|mut session| session.check(HANDSHAKE).map(|()| session));
+        let session = server.session().and_then(|mut session| session.check("", HANDSHAKE).map(|()| session));
         let mut session = session.map_err(opened(target))?;
         session.patience = MIGRATION;
         Ok((server, Tx::Postgres(session)))
@@ -105,17 +106,18 @@ impl Server {
     }
 
     /// Waits until a connection is made, or checks one that was made, and replaces it if it was closed, for example
-    /// because the server was restarted. One that takes longer to be made is left to the next caller.
-    pub(super) fn refresh(&self, session: &mut Session) -> Result<()> {
+    /// because the server was restarted. One that takes longer to be made is left to the next caller. `sql` is `BEGIN` or
+    /// empty.
+    pub(super) fn refresh(&self, session: &mut Session, sql: &'static str) -> Result<()> {
         let wait = self.reach.lock().admit()?;
         if session.is_broken() {
             *session = self.session()?;
         }
         let was_made = session.is_made();
-        let mut checked = session.check(if was_made { wait.min(PING_WAIT) } else { wait });
+        let mut checked = session.check(sql, if was_made { wait.min(PING_WAIT) } else { wait });
         if was_made && checked.is_err() && !session.is_abandoned() {
             *session = self.session()?;
-            checked = session.check(wait);
+            checked = session.check(sql, wait);
         }
         match &checked {
             Ok(()) => self.reach.lock().note_answer(),

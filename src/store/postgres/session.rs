@@ -81,9 +81,10 @@ impl Session {
         Ok(Self { tasks: Some(tasks), state, patience: ANSWER, until: None })
     }
 
-    /// Checks that the server answers within that time. A connection that takes longer to be made is still made.
-    pub(super) fn check(&mut self, wait: Duration) -> Result<()> {
-        self.run_within(wait, |connection| Ok(connection.client.simple_query("")?)).map(drop)
+    /// Checks by `BEGIN` or an empty statement that the server answers within that time. A connection that takes longer to
+    /// be made is still made.
+    pub(super) fn check(&mut self, sql: &'static str, wait: Duration) -> Result<()> {
+        self.run_within(wait, move |connection| Ok(connection.client.batch_execute(sql)?))
     }
 
     /// Returns whether the connection was made.
