@@ -65,6 +65,15 @@ impl Runs {
         self.queue_changed.notify_all();
     }
 
+    /// Wakes the maintenance thread if a driver is free for a run that waits, or as soon as one is.
+    pub(super) fn wake_if_free(&self) {
+        let mut queue = self.queue.lock();
+        let is_free = queue.taken < self.config.max_runs.max(1);
+        queue.is_woken |= is_free;
+        queue.is_missed |= !is_free;
+        self.queue_changed.notify_all();
+    }
+
     /// Waits until the shutdown begins, the maintenance thread is woken, or the given moment is reached. Returns whether
     /// the shutdown has begun.
     pub fn wait(&self, until: Instant) -> bool {

@@ -160,7 +160,7 @@ impl Subscriber for Runs {
                 }
             }
             Notification::Deleted(run) => self.note_deleted(run),
-            Notification::Released => self.wake(),
+            Notification::Released => self.wake_if_free(),
             Notification::Access => {}
             Notification::Connected => {
                 self.notify_all_readers();

@@ -101,9 +101,8 @@ impl Runs {
                 self.start_driver(slot, &run);
             }
         } else {
-            // A driver that has become free meanwhile takes it.
             self.queue.lock().waiting += 1;
-            self.wake();
+            self.wake_if_free();
         }
         Ok(StartResult::Started(Box::new(opening)))
     }

@@ -15,6 +15,10 @@ const INSERT: &str = "INSERT INTO runs (id, account, status, search_type, premiu
      ?10, ?11, ?12, ?13, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, \
      CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)";
 
+/// Records that the caller gets a run. Another instance may have a free driver for one that waits.
+const CONFIRM: &str =
+    "{confirm runs} /*pg , CASE WHEN owner IS NULL THEN pg_notify('sightline', '\"released\"') END */";
+
 /// Locks the root of a family. After a root was stopped, no lead is followed until the following has ended.
 const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 \
      AND NOT (stopped_at IS NOT NULL AND following IS NOT NULL AND following = 'running') /*pg FOR NO KEY UPDATE */";
@@ -43,7 +47,7 @@ impl Store {
         let is_created = |started: &Started| *started == Started::Created;
         let (id, may_be_undone) = (run.id.value(), run.is_unconfirmed);
         let is_driven = run.owner.is_some();
-        let new = New { operation: "start", confirm: "{confirm runs}", id, may_be_undone, is_driven };
+        let new = New { operation: "start", confirm: CONFIRM, id, may_be_undone, is_driven };
         self.create(&new, is_created, |tx| start(tx, run))
     }
 
@@ -102,8 +106,8 @@ fn start(tx: &mut Tx, run: &NewRun) -> Result<Started> {
     }
     tx.execute(NOTE_CHARGE, values![run.id, run.account, cycle.start, credits, run.created_at])?;
     tx.note(&started(run), &run.origin)?;
-    if run.owner.is_none() {
-        // Another instance may have a free driver for the run.
+    if run.owner.is_none() && !run.is_unconfirmed {
+        // Another instance may have a free driver for the run. One that is to be confirmed is announced then.
         tx.announce(Notification::Released)?;
     }
     Ok(Started::Created)
@@ -159,15 +163,13 @@ fn started(run: &NewRun) -> AuditEvent {
     let event = AuditEvent::of_object(Action::RunStarted, run.account, run.id)
         .with("type", run.search.search_type.as_str())
         .with("credits", run.charge.credits);
-    let event = match &run.cause {
-        Cause::Request => event,
-        Cause::Retry(retried) => event.with("retry_of", retried.to_string()),
-        Cause::Lead(member) => event.with("parent", member.place.parent.to_string()),
-        Cause::Watch(start) => event.with("watch", start.watch.to_string()),
-        Cause::Row(row) => event.with("batch", row.batch.to_string()),
+    let cause = match &run.cause {
+        Cause::Request => None,
+        Cause::Retry(retried) => Some(("retry_of", retried.to_string())),
+        Cause::Lead(member) => Some(("parent", member.place.parent.to_string())),
+        Cause::Watch(start) => Some(("watch", start.watch.to_string())),
+        Cause::Row(row) => Some(("batch", row.batch.to_string())),
     };
-    match &run.search.purpose {
-        Some(purpose) => event.with("purpose", purpose.as_str()),
-        None => event,
-    }
+    let purpose = run.search.purpose.clone().map(|purpose| ("purpose", purpose));
+    cause.into_iter().chain(purpose).fold(event, |event, (name, detail)| event.with(name, detail))
 }
