@@ -188,10 +188,9 @@ pub fn list_watch_runs(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal
 #[utoipa::path(get, path = "/v1/watches/{watch_id}/changes", params(PageParameters),
     responses((status = 200, body = WatchChangeList)))]
 pub fn list_watch_changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let (account, id) = (call.caller()?.account.id, call.id("watch")?);
+    let watch = api.find_watch(call.caller()?, call.id("watch")?)?;
     let PageParameters { limit, cursor } = request::query(call.request)?;
-    let found = api.store.watch_changes(account, id, cursor.map(WatchChangeId), limit + 1)?;
-    let mut changes = found.ok_or_else(|| Refusal::no_such("watch"))?;
+    let mut changes = api.store.watch_changes(watch.id, cursor.map(WatchChangeId), limit + 1)?;
     let next = cut(&mut changes, limit).map(|last| last.id);
     Ok(WatchChangeList::reply(changes, limit, next))
 }

@@ -141,10 +141,9 @@ page_of! {
 #[utoipa::path(get, path = "/v1/webhooks/{webhook_id}/deliveries", params(PageParameters),
     responses((status = 200, body = DeliveryList)))]
 pub fn list_webhook_deliveries(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let (account, id) = (call.caller()?.account.id, call.id("webhook")?);
+    let webhook = api.webhooks.find(call.caller()?.account.id, call.id("webhook")?)?;
     let PageParameters { limit, cursor } = request::query(call.request)?;
-    let found = api.store.deliveries(account, id, cursor.map(DeliveryId), limit + 1)?;
-    let mut deliveries = found.ok_or_else(|| Refusal::no_such("webhook"))?;
+    let mut deliveries = api.store.deliveries(webhook.id, cursor.map(DeliveryId), limit + 1)?;
     let next = cut(&mut deliveries, limit).map(|last| last.id);
     Ok(DeliveryList::reply(deliveries, limit, next))
 }

@@ -78,8 +78,7 @@ pub fn write_account(
         let watches = |last: Option<&Watch>| store.watches(id, last.map(|last| last.id), PAGE);
         each_item(PAGE, watches, |watch| {
             let changes = all_pages(PAGE, |last: Option<&StoredChange>| {
-                let page = store.watch_changes(id, watch.id, last.map(|last| last.id), PAGE)?;
-                Ok::<_, StorageError>(page.unwrap_or_default())
+                store.watch_changes(watch.id, last.map(|last| last.id), PAGE)
             })?;
             let more = json!({ "options": watch.options, "modules": watch.choice, "changes": changes });
             list.item(&With { item: watch, more })
@@ -88,8 +87,7 @@ pub fn write_account(
     list(out, "webhooks", |list| {
         store.webhooks(id)?.iter().try_for_each(|webhook| {
             let deliveries = all_pages(PAGE, |last: Option<&Delivery>| {
-                let page = store.deliveries(id, webhook.id, last.map(|last| last.id), PAGE)?;
-                Ok::<_, StorageError>(page.unwrap_or_default())
+                store.deliveries(webhook.id, last.map(|last| last.id), PAGE)
             })?;
             list.item(&With { item: webhook, more: json!({ "deliveries": deliveries }) })
         })

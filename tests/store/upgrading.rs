@@ -165,10 +165,10 @@ fn the_rest_is_whole(store: &Store) {
     what_was_learned_is_whole(store);
     let webhook: WebhookId = id("3b");
     assert_eq!(store.webhooks(owner).unwrap()[0].url, "https://hooks.example/in");
-    assert_eq!(store.deliveries(owner, webhook, None, 10).unwrap().unwrap()[0].attempts, 1);
+    assert_eq!(store.deliveries(webhook, None, 10).unwrap()[0].attempts, 1);
     let watch: WatchId = id("f1");
     assert!(store.watch(owner, watch).unwrap().unwrap().is_open);
-    assert_eq!(store.watch_changes(owner, watch, None, 10).unwrap().unwrap().len(), 1);
+    assert_eq!(store.watch_changes(watch, None, 10).unwrap().len(), 1);
     let batch: BatchId = id("b1");
     let stored = store.batch(owner, batch).unwrap().unwrap();
     let counts = Counts { pending: 1, running: 1, refused: 1, skipped: 1, ..Counts::default() };

@@ -70,7 +70,7 @@ impl Fixture {
 
     /// Returns the bodies of the messages to a webhook, the oldest first.
     fn messages_to(&self, webhook: WebhookId) -> Vec<Value> {
-        let count = self.store.deliveries(self.account.id, webhook, None, 100).unwrap().unwrap().len();
+        let count = self.store.deliveries(webhook, None, 100).unwrap().len();
         let texts = self.database.texts("SELECT body FROM webhook_deliveries ORDER BY id");
         let bodies: Vec<Value> = texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
         bodies.into_iter().filter(|body: &Value| body["type"] == "watch.changed").take(count).collect()
@@ -163,11 +163,11 @@ on_both! {
         let shown = Comparison { changes, baseline: Some("{}".into()) };
         let closed = f.race(6, |store| store.close_run(&ended, &shown));
         assert_eq!(closed.iter().filter(|is_closed| **is_closed).count(), 1);
-        let stored = f.store.watch_changes(f.account.id, watch.id, None, 10).unwrap().unwrap();
+        let stored = f.store.watch_changes(watch.id, None, 10).unwrap();
         let kinds: Vec<ChangeKind> = stored.iter().map(|change| change.kind).collect();
         assert_eq!(kinds, [ChangeKind::Changed, ChangeKind::Added]);
         assert_eq!((stored[0].run_after, &stored[0].difference["value"]), (run.id, &"someone\0".into()));
-        let older = f.store.watch_changes(f.account.id, watch.id, Some(stored[0].id), 10).unwrap().unwrap();
+        let older = f.store.watch_changes(watch.id, Some(stored[0].id), 10).unwrap();
         assert_eq!(older, stored[1..]);
         let messages = f.messages_to(subscribed);
         assert_eq!(messages.len(), 1, "{messages:?}");
@@ -185,7 +185,7 @@ on_both! {
             let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
             let shown = Comparison { changes: vec![change(kind)], baseline: None };
             assert!(f.store.close_run(&ended, &shown).unwrap());
-            let count = |webhook| f.store.deliveries(f.account.id, webhook, None, 10).unwrap().unwrap().len();
+            let count = |webhook| f.store.deliveries(webhook, None, 10).unwrap().len();
             assert_eq!((count(subscribed), count(other)), (1, messages), "{kind:?}");
         }
     }
@@ -204,7 +204,7 @@ on_both! {
         assert_eq!(ended.run, open.id);
         assert!(f.store.close_run(&ended, &Comparison::default()).unwrap());
         assert!(!f.read(&watch).is_open);
-        let changes = || f.store.watch_changes(f.account.id, watch.id, None, 10).unwrap().unwrap().len();
+        let changes = || f.store.watch_changes(watch.id, None, 10).unwrap().len();
         assert_eq!(changes(), 1);
         let most = BatchSize { runs: 10, results: 100 };
         let swept = f.store.sweep(at("2100-01-01T00:00:00Z"), most).unwrap();

@@ -37,7 +37,7 @@ impl Fixture {
     }
 
     fn deliveries_to(&self, webhook: &Webhook) -> Vec<Delivery> {
-        self.store.deliveries(self.account.id, webhook.id, None, 1000).unwrap().unwrap()
+        self.store.deliveries(webhook.id, None, 1000).unwrap()
     }
 
     fn test_delivery(&self, webhook: &Webhook) -> DeliveryId {

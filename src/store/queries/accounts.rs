@@ -11,6 +11,8 @@ row! {
 const KEY_AND_OWNER: &str = "SELECT {row} FROM api_keys k JOIN accounts a ON a.id = k.account \
      WHERE k.hash = ?1";
 
+const KEYS: &str = "SELECT {row} FROM api_keys k WHERE k.account = ?1 OR CAST(?1 AS uuid) IS NULL \
+     ORDER BY k.created_at, k.id";
 const COUNT_KEYS: &str = "SELECT count(*) FROM api_keys WHERE account = ?1 AND revoked_at IS NULL";
 const ADD_KEY: &str = "INSERT INTO api_keys \
      (id, account, hash, last_four, label, created_at, last_used_at, revoked_at) \
@@ -75,9 +77,7 @@ impl Store {
                 return Ok(Ok(false));
             }
             if tx.one::<usize>(COUNT_KEYS, values![*account])? >= MOST_KEYS {
-                let message =
-                    format!("an account has at most {MOST_KEYS} keys: revoke one that is no longer used");
-                return Ok(Err(Refusal::new(Code::Conflict, message)));
+                return Ok(Err(too_many(&format!("{MOST_KEYS} keys: revoke"))));
             }
             let mut values = values![*id, *account, &hash.0, last_four, label, *created_at];
             values.extend(values![*last_used_at, *revoked_at]);
@@ -94,11 +94,7 @@ impl Store {
 
     /// Returns all keys of an account, or of every account for `None`, the oldest first.
     pub fn keys(&self, account: Option<AccountId>) -> Result<Vec<KeyRecord>> {
-        let sql = match account {
-            Some(_) => "SELECT {row} FROM api_keys k WHERE k.account = ?1 ORDER BY k.created_at, k.id",
-            None => "SELECT {row} FROM api_keys k WHERE CAST(?1 AS uuid) IS NULL ORDER BY k.created_at, k.id",
-        };
-        self.all("keys", sql, values![account])
+        self.all("keys", KEYS, values![account])
     }
 
     /// Revokes a key. A key that is already revoked keeps its first date. Returns `false` if the key is unknown.
@@ -125,6 +121,11 @@ impl Store {
             seen.iter().try_for_each(|(id, at)| tx.execute(TOUCH, values![*id, *at]).map(drop))
         })
     }
+}
+
+/// Returns the refusal of one more than an account may have.
+pub(super) fn too_many(most: &str) -> Refusal {
+    Refusal::new(Code::Conflict, format!("an account has at most {most} one that is no longer used"))
 }
 
 /// Locks an account for this transaction alone, and returns its plan. It does not wait for transactions that are starting

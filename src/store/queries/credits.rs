@@ -24,13 +24,13 @@ const GIVE_BACK: &str = "UPDATE credit_usage SET used = credit_usage.used - char
      WHERE charges.run = ?1 AND charges.kind = 'refund' \
      AND credit_usage.account = charges.account AND credit_usage.cycle_start = charges.cycle_start";
 
-/// Returns a run's credits to the cycle that paid for it. A run is refunded once, so further calls change nothing.
+/// Returns the credits of a run that has failed to the cycle that paid for it. A run is refunded once, so further calls
+/// change nothing.
 pub(super) fn refund(tx: &mut Tx, run: RunId, at: Timestamp) -> Result<()> {
-    if tx.execute(NOTE_REFUND, values![run, at])? == 0 {
-        return Ok(());
+    if tx.execute(NOTE_REFUND, values![run, at])? > 0 {
+        tx.execute(GIVE_BACK, values![run])?;
     }
-    tx.execute(GIVE_BACK, values![run])?;
-    tx.execute("UPDATE runs SET credits_charged = 0 WHERE id = ?1", values![run]).map(drop)
+    Ok(())
 }
 
 row! { Booking from "" { run, kind, cycle_start, credits, at } }
@@ -66,26 +66,23 @@ impl Store {
             |is_created| *is_created,
             |tx| Ok(is_created(done.insert(work(tx)?))),
         );
-        let is_doubtful = match &written {
-            Ok(is_created) => *is_created && new.may_be_undone,
-            Err(error) => error.is_unconfirmed(),
-        };
-        let confirm = || self.change(Operation::from("confirm").light(), new.confirm, vec![new.id.clone()]);
-        let is_confirmed = is_doubtful && {
+        let is_lost = written.as_ref().is_err_and(StorageError::is_unconfirmed);
+        if is_lost || new.may_be_undone && matches!(written, Ok(true)) {
+            let confirm =
+                || self.change(Operation::from("confirm").light(), new.confirm, vec![new.id.clone()]);
             // The answer to this may be lost, too.
-            let found =
-                confirm().or_else(|error| if error.is_unconfirmed() { confirm() } else { Err(error) });
-            match found {
-                Ok(found) => !found.is_empty(),
-                Err(_) if new.is_driven && written.is_ok() => true,
-                Err(error) => return Err(error),
+            match confirm().or_else(|error| if error.is_unconfirmed() { confirm() } else { Err(error) }) {
+                Ok(found) if found.is_empty() => {
+                    written?;
+                    return Err(StorageError::unavailable(
+                        "what was created was undone before it was confirmed",
+                    ));
+                }
+                Err(error) if is_lost || !new.is_driven => return Err(error),
+                _ => {}
             }
-        };
-        if !is_confirmed {
+        } else {
             written?;
-            if is_doubtful {
-                return Err(StorageError::unavailable("what was created was undone before it was confirmed"));
-            }
         }
         done.ok_or_else(|| StorageError::broken("nothing was created"))
     }
@@ -128,8 +125,6 @@ impl Store {
 
 const REQUEST: &str =
     "SELECT run, body_hash FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at >= ?3";
-const FORGET_REQUEST: &str =
-    "DELETE FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at < ?3";
 /// Removes the keys that were recorded before `?1`. Every instance runs this, so keys that another instance is deleting
 /// are skipped.
 pub(super) const FORGET_REQUESTS: &str = "DELETE FROM idempotency_keys WHERE run IN \
@@ -137,10 +132,10 @@ pub(super) const FORGET_REQUESTS: &str = "DELETE FROM idempotency_keys WHERE run
 /// Keeps the key of a deleted run until it expires, so that a repeated request is not charged again. The hash goes, because
 /// the query could be guessed from it: from now on, no request equals the first one.
 const KEEP_KEY: &str = "UPDATE idempotency_keys SET body_hash = ?2 WHERE run = ?1";
-const NOTE_REQUEST: &str = "INSERT INTO idempotency_keys (account, key, body_hash, run, created_at) \
-     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account, key) DO NOTHING";
-/// The number of tries with a key that is removed between two statements.
-const REQUEST_TRIES: usize = 10;
+/// Stores a key, also instead of one that has expired, and returns a row. Locks one that is still valid.
+const NOTE_REQUEST: &str = "INSERT INTO idempotency_keys AS known (account, key, body_hash, run, created_at) \
+     VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (account, key) DO UPDATE SET body_hash = excluded.body_hash, \
+     run = excluded.run, created_at = excluded.created_at WHERE known.created_at < ?6 RETURNING 1";
 
 /// Looks up an idempotency key that is still valid.
 pub(super) fn known_request(
@@ -169,17 +164,8 @@ pub(super) fn note_request(
     run: RunId,
     idempotency: &Idempotency,
 ) -> Result<Option<Started>> {
-    let key = &idempotency.key;
-    tx.execute(FORGET_REQUEST, values![account, key, Idempotency::valid_since(idempotency.at)])?;
-    for _ in 0..REQUEST_TRIES {
-        let values = values![account, key, &idempotency.body_hash, run, idempotency.at];
-        if tx.execute(NOTE_REQUEST, values)? == 1 {
-            return Ok(None);
-        }
-        // If there is no row, it was removed between the two statements, and the key is free.
-        if let Some(known) = known_request(tx, account, idempotency)? {
-            return Ok(Some(known));
-        }
-    }
-    Err(StorageError::unavailable("an idempotency key is stored and deleted again and again"))
+    let Idempotency { key, body_hash, at } = idempotency;
+    let is_new =
+        tx.has(NOTE_REQUEST, values![account, key, body_hash, run, *at, Idempotency::valid_since(*at)])?;
+    if is_new { Ok(None) } else { known_request(tx, account, idempotency) }
 }

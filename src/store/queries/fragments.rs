@@ -49,6 +49,12 @@ fn fragment(name: &str) -> &'static str {
         "ids" => "(SELECT uuid(value ->> 0) FROM json_each($))",
         // The condition on which each write of a driver depends. `?1` is the run, `?2` and `?3` are its lease.
         "driven" => "id = ?1 AND owner = ?2 AND epoch = ?3 AND status = 'running'",
+        // What each save of a driver changes in its run.
+        "saved" => {
+            "progress = ?4, coverage = ?5, lookups = ?6, revision = greatest(revision, ?7), total_results = \
+             CASE WHEN ?8 THEN (SELECT count(*) FROM results WHERE run = ?1) ELSE total_results END, \
+             links = coalesce(?9, links), unconfirmed = false"
+        }
         // The condition that a row of `runs` waits for its first driver.
         "waits" => "(status = 'running' AND owner IS NULL AND turn IS NOT NULL)",
         // The condition that a row of `runs` runs and does not wait: it has a driver or was interrupted. An earlier

@@ -18,9 +18,7 @@ const NEW: &str = "INSERT INTO learnt (kind, simulated, name, changed_at, docume
 /// Locks and reads rows. Instances that write at the same time lock the rows in the same order, so they cannot wait for
 /// each other in a circle.
 const LOCK: &str = "SELECT name, document FROM learnt WHERE kind = ?1 AND simulated = ?2 \
-     AND name IN (SELECT value ->> 0 FROM json_each(?3)) ORDER BY name /*pg FOR NO KEY UPDATE */";
-const LOCK_NAMED: &str = "SELECT name, document FROM learnt WHERE kind = ?1 AND simulated = ?2 \
-     AND name = coalesce(?3, name) ORDER BY name /*pg FOR NO KEY UPDATE */";
+     AND (name IN (SELECT value ->> 0 FROM json_each(?3)) OR ?3 IS NULL) ORDER BY name /*pg FOR NO KEY UPDATE */";
 /// Writes the rows of `?3`, which all exist. An `UPDATE` would read the whole list once for each row in SQLite.
 const WRITE: &str = "INSERT INTO learnt (kind, simulated, name, changed_at, document) \
      SELECT ?1, ?2, value ->> 0, clock_timestamp(), /*pg CAST( */ value ->> 1 /*pg AS json) */ \
@@ -108,9 +106,11 @@ impl Store {
         reset: impl Fn(&mut T) -> bool,
     ) -> Result<Vec<String>> {
         let (kind, mut names) = (what.as_str(), Vec::new());
+        let named = name.map(|name| encode(&[[name]])).transpose()?;
         self.write("reset_learned", |tx| {
             for simulated in [false, true] {
-                let mut found: Vec<(String, Json<T>)> = tx.all(LOCK_NAMED, values![kind, simulated, name])?;
+                let mut found: Vec<(String, Json<T>)> =
+                    tx.all(LOCK, values![kind, simulated, named.as_ref()])?;
                 found.retain_mut(|(_, Json(value))| reset(value));
                 let reset = rows(found.iter().map(|(name, Json(value))| (name, value)))?;
                 tx.execute(WRITE, values![kind, simulated, reset])?;

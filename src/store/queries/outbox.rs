@@ -8,8 +8,10 @@ use crate::model::coverage::Coverage;
 /// Selects the enabled webhooks of an account, and locks them against their deletion.
 const OF_ACCOUNT: &str = "SELECT id, events FROM webhooks WHERE account = ?1 AND disabled IS NULL \
      ORDER BY id /*pg FOR KEY SHARE */";
-const ENDED: &str = "SELECT account, status, completed_at, total_results, coverage, credits_charged, error \
-     FROM runs WHERE id = ?1";
+/// Selects the enabled webhooks of the account of a run, with what they report of it, and locks them.
+const OF_RUN: &str = "SELECT k.id, k.events, r.status, r.completed_at, r.total_results, r.coverage, r.credits_charged, \
+     r.error FROM runs r JOIN webhooks k ON k.account = r.account WHERE r.id = ?1 AND k.disabled IS NULL \
+     ORDER BY k.id /*pg FOR KEY SHARE OF k */";
 /// Selects the enabled webhooks that a watch may report to, and locks them against their deletion.
 const OF_WATCH: &str = "SELECT k.id, k.events, w.webhook IS NOT NULL, w.notify_on, {now} \
      FROM webhooks k JOIN watches w ON w.account = k.account \
@@ -17,29 +19,29 @@ const OF_WATCH: &str = "SELECT k.id, k.events, w.webhook IS NOT NULL, w.notify_o
      /*pg FOR KEY SHARE OF k */";
 /// Adds a delivery that is due now.
 const INSERT: &str = "INSERT INTO webhook_deliveries (id, webhook, event, body, created_at, status, due_at) \
-     VALUES (?1, ?2, ?3, ?4, {now}, 'pending', now())";
+     VALUES (?1, ?2, ?3, ?4, {now}, 'pending', now()) RETURNING {row}";
 /// Reports the end of a run to the webhooks of its account. This is called in the transaction that ends the run, after
 /// its refund.
 pub(super) fn report_end(tx: &mut Tx, run: RunId) -> Result<()> {
-    type Ended = ((AccountId, Status, Timestamp), (u64, String, u64, Option<RunError>));
-    let Some(((account, status, at), counts)) = tx.first::<Ended>(ENDED, values![run])? else {
-        return Ok(());
-    };
-    let Some(kind) = EventType::of_run(status) else { return Ok(()) };
-    let (total_results, coverage, credits_charged, error) = counts;
-    // A run may be ended because its documents cannot be read.
-    let coverage: Coverage = decode(&coverage).unwrap_or_default();
-    let mut data = json!({
-        "run_id": run,
-        "total_results": total_results,
-        "modules_checked": coverage.checked,
-        "modules_conclusive": coverage.conclusive,
-        "credits_charged": credits_charged,
-    });
-    if let Some(error) = error {
-        data["error"] = error.code.into();
+    type Ended = ((WebhookId, Vec<EventType>, Status, Timestamp), (u64, String, u64, Option<RunError>));
+    for ((webhook, events, status, at), counts) in tx.all::<Ended>(OF_RUN, values![run])? {
+        let Some(kind) = EventType::of_run(status).filter(|kind| events.contains(kind)) else { continue };
+        let (total_results, coverage, credits_charged, error) = counts;
+        // A run may be ended because its documents cannot be read.
+        let coverage: Coverage = decode(&coverage).unwrap_or_default();
+        let mut data = json!({
+            "run_id": run,
+            "total_results": total_results,
+            "modules_checked": coverage.checked,
+            "modules_conclusive": coverage.conclusive,
+            "credits_charged": credits_charged,
+        });
+        if let Some(error) = error {
+            data["error"] = error.code.into();
+        }
+        add_delivery(tx, webhook, &Event::new(kind, at, data))?;
     }
-    report(tx, account, kind, &Event::new(kind, at, data))
+    Ok(())
 }
 
 /// Reports changes that a watch has found to its webhook, or to all webhooks that have subscribed. This is called in the
@@ -71,23 +73,16 @@ pub(super) fn report_end_of_batch(tx: &mut Tx, batch: &Batch) -> Result<()> {
         "total": batch.total,
         "counts": batch.counts,
     });
-    let kind = EventType::BatchCompleted;
-    report(tx, batch.account, kind, &Event::new(kind, ended_at, data))
-}
-
-/// Adds a delivery to each enabled webhook of an account that has subscribed to events of that kind.
-fn report(tx: &mut Tx, account: AccountId, kind: EventType, event: &Event) -> Result<()> {
-    for (webhook, events) in tx.all::<(_, Vec<EventType>)>(OF_ACCOUNT, values![account])? {
-        if events.contains(&kind) {
-            add_delivery(tx, webhook, event)?;
+    let event = Event::new(EventType::BatchCompleted, ended_at, data);
+    for (webhook, events) in tx.all::<(_, Vec<EventType>)>(OF_ACCOUNT, values![batch.account])? {
+        if events.contains(&EventType::BatchCompleted) {
+            add_delivery(tx, webhook, &event)?;
         }
     }
     Ok(())
 }
 
 /// Adds a delivery to a webhook that is locked.
-pub(super) fn add_delivery(tx: &mut Tx, webhook: WebhookId, event: &Event) -> Result<DeliveryId> {
-    let id = DeliveryId::new();
-    tx.execute(INSERT, values![id, webhook, event.name, event.body()])?;
-    Ok(id)
+pub(super) fn add_delivery(tx: &mut Tx, webhook: WebhookId, event: &Event) -> Result<Delivery> {
+    tx.one(INSERT, values![DeliveryId::new(), webhook, event.name, event.body()])
 }

@@ -35,9 +35,11 @@ const CHANGE: &str = "UPDATE results SET dedup = r.dedup, record = r.record, rev
 /// lost may have stored some of them.
 const REPORT: &str = "INSERT INTO module_reports (run, first, revision, reports) VALUES (?1, ?2, ?3, ?4) \
      ON CONFLICT (run, first) DO UPDATE SET revision = excluded.revision, reports = excluded.reports";
-const SAVE: &str = "UPDATE runs SET progress = ?4, coverage = ?5, lookups = ?6, revision = \
-     greatest(revision, ?7), total_results = CASE WHEN ?8 THEN (SELECT count(*) FROM results WHERE run = ?1) \
-     ELSE total_results END, lease_until = now() + ms(?9), links = coalesce(?10, links), unconfirmed = false \
+const SAVE: &str =
+    "UPDATE runs SET {saved}, lease_until = now() + ms(?10) WHERE {driven} RETURNING stopped_at";
+/// Saves and ends a run, and releases the lease.
+const FINISH: &str = "UPDATE runs SET {saved}, lease_until = NULL, owner = NULL, planned = '[]', status = ?10, \
+     completed_at = ?11, error = ?12, credits_charged = CASE WHEN ?10 = 'failed' THEN 0 ELSE credits_charged END \
      WHERE {driven} RETURNING stopped_at";
 
 /// Adds or replaces the thumbnail of a result.
@@ -46,13 +48,20 @@ const ADD_THUMBNAIL: &str = "INSERT INTO thumbnails (run, result, png) VALUES (?
 const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
 const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";
 
-/// Saves a delta and renews the lease, if it is still valid.
-pub(super) fn save(tx: &mut Tx, run: RunId, lease: Lease, delta: &Delta, holds: Duration) -> Result<Write> {
-    if !delta.is_empty() && !tx.has(LOCK, values![run, lease.owner.0, lease.epoch])? {
+/// Saves a delta, and renews the lease or ends the run, if the lease is still valid.
+pub(super) fn save(
+    tx: &mut Tx,
+    run: RunId,
+    lease: Lease,
+    delta: &Delta,
+    end: Result<Duration, &Ending>,
+) -> Result<Write> {
+    let has_new = !delta.added.is_empty();
+    let has_results = has_new || !delta.changed.is_empty() || !delta.thumbnails.is_empty();
+    if has_results && !tx.has(LOCK, values![run, lease.owner.0, lease.epoch])? {
         return Ok(Write::LeaseLost);
     }
     let revision = delta.revision;
-    let has_new = !delta.added.is_empty();
     if has_new {
         tx.execute(ADD, values![encode_batch(run, &delta.added)?, revision])?;
     }
@@ -62,18 +71,26 @@ pub(super) fn save(tx: &mut Tx, run: RunId, lease: Lease, delta: &Delta, holds: 
     for (result, png) in &delta.thumbnails {
         tx.execute(ADD_THUMBNAIL, values![run, *result, png.as_slice()])?;
     }
-    if !delta.reports.is_empty() {
-        let first = u64::from(delta.progress.modules_completed).saturating_sub(delta.reports.len() as u64);
-        tx.execute(REPORT, values![run, first, revision, encode_reports(&delta.reports)?])?;
-    }
     let Delta { progress, coverage, lookups, links, .. } = delta;
     let mut values = values![run, lease.owner.0, lease.epoch, encode(progress)?, encode(coverage)?];
-    values.extend(values![encode(lookups)?, revision, has_new, holds, links.as_deref()]);
-    Ok(match tx.first::<Option<Timestamp>>(SAVE, values)? {
-        None => Write::LeaseLost,
-        Some(None) => Write::Done,
-        Some(Some(at)) => Write::Stopped(at),
-    })
+    values.extend(values![encode(lookups)?, revision, has_new, links.as_deref()]);
+    let sql = match end {
+        Ok(holds) => {
+            values.extend(values![holds]);
+            SAVE
+        }
+        Err(ending) => {
+            let error = ending.error.as_ref().map(encode).transpose()?;
+            values.extend(values![ending.status(), ending.completed_at, error]);
+            FINISH
+        }
+    };
+    let Some(stopped_at) = tx.first::<Option<Timestamp>>(sql, values)? else { return Ok(Write::LeaseLost) };
+    if !delta.reports.is_empty() {
+        let first = u64::from(progress.modules_completed).saturating_sub(delta.reports.len() as u64);
+        tx.execute(REPORT, values![run, first, revision, encode_reports(&delta.reports)?])?;
+    }
+    Ok(stopped_at.map_or(Write::Done, Write::Stopped))
 }
 
 impl Store {

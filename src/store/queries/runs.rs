@@ -26,18 +26,14 @@ impl FromRow for Option<Membership> {
 /// Selects a run with its position in the queue, which no list has: it is counted.
 const RUN: &str = "SELECT {row}, {queue_position} FROM runs WHERE id = ?1 AND account = ?2";
 
-const FINISH: &str = "UPDATE runs SET status = ?4, planned = '[]', error = ?5, completed_at = ?6, owner = \
-     NULL, lease_until = NULL WHERE {driven}";
 const RELEASE: &str = "UPDATE runs SET owner = NULL, lease_until = NULL WHERE id IN (SELECT id FROM runs \
      WHERE owner = ?1 AND {has_begun} /*pg ORDER BY id FOR NO KEY UPDATE */)";
-/// Locks a run. A transaction that starts a run of its family holds this lock, too.
-const LOCK: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR NO KEY UPDATE */";
-/// Locks the root of a family. A transaction that starts a run of the family holds this lock, too, so none is started
-/// while the family is deleted.
-const LOCK_ROOT: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR UPDATE */";
-const DELETE: &str = "DELETE FROM runs WHERE id = ?1 AND account = ?2 RETURNING id";
-const DELETE_FAMILY: &str =
-    "DELETE FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 RETURNING id";
+/// Locks a run. A transaction that starts a run of its family locks it, too, so none is started while the family is
+/// stopped or deleted.
+const LOCK: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 /*pg FOR UPDATE */";
+/// Deletes a run, and the runs of its family if `?3` is true.
+const DELETE: &str = "DELETE FROM runs WHERE (id = ?1 OR root_run = ?1 AND ?3) AND coalesce(account, NULL) = ?2 \
+     RETURNING id";
 /// Marks a run that has not ended, or that still follows leads, and the runs of its family. `?3` is the time. A run that
 /// was stopped before keeps its time.
 const STOP: &str = "UPDATE runs SET stopped_at = coalesce(stopped_at, ?3) WHERE id IN (SELECT id FROM runs \
@@ -57,17 +53,14 @@ impl Store {
     /// earlier try was stored after all, and the new result replaces it. If the entity is stored under another id, the new
     /// result is ignored. A new entity with a used id is an error.
     pub fn save(&self, run: RunId, lease: Lease, delta: &Delta, holds: Duration) -> Result<Write> {
-        self.write(background("save").light(), |tx| save(tx, run, lease, delta, holds))
+        self.write(background("save").light(), |tx| save(tx, run, lease, delta, Ok(holds)))
     }
 
     /// Saves what a driver has collected, ends the run and releases the lease, in one transaction. A failed run is
     /// refunded once, to the cycle that paid.
     pub fn finish(&self, run: RunId, lease: Lease, delta: &Delta, ending: &Ending) -> Result<Write> {
-        let error = ending.error.as_ref().map(encode).transpose()?;
-        let values = values![run, lease.owner.0, lease.epoch, ending.status(), error, ending.completed_at];
         self.write(background("finish"), |tx| {
-            let is_lost = save(tx, run, lease, delta, Duration::ZERO)? == Write::LeaseLost;
-            if is_lost || tx.execute(FINISH, values)? == 0 {
+            if save(tx, run, lease, delta, Err(ending))? == Write::LeaseLost {
                 return Ok(Write::LeaseLost);
             }
             if ending.error.is_some() {
@@ -166,12 +159,11 @@ impl Store {
         with_family: bool,
         by: &Origin,
     ) -> Result<Vec<RunId>> {
-        let sql = if with_family { DELETE_FAMILY } else { DELETE };
         self.write(Operation::from("delete").erasing(), |tx| {
-            if !tx.has(LOCK_ROOT, values![id, account])? {
+            if !tx.has(LOCK, values![id, account])? {
                 return Ok(Vec::new());
             }
-            let runs = tx.all(sql, values![id, account])?;
+            let runs = tx.all(DELETE, values![id, account, with_family])?;
             for run in &runs {
                 forget_request(tx, *run)?;
                 tx.note(&AuditEvent::of_object(Action::RunDeleted, account, run), by)?;

@@ -35,11 +35,6 @@ const ADD_LINK: &str =
 const LINK_ACCOUNT: &str = "SELECT {row} FROM set_up_links l JOIN accounts a ON a.id = l.account \
      WHERE l.token_hash = ?1 AND l.expires_at > ?2 AND a.plan <> ?3";
 
-/// Queries whether anything has expired by now, which is `?1`. Idempotency keys expire if they were recorded before `?2`,
-/// and counts by the clock of the database.
-const ANY_EXPIRED: &str = "SELECT EXISTS (SELECT 1 FROM web_sessions WHERE expires_at <= ?1) OR EXISTS \
-     (SELECT 1 FROM set_up_links WHERE expires_at <= ?1) OR EXISTS (SELECT 1 FROM rate_limits \
-     WHERE due <= {micros}) OR EXISTS (SELECT 1 FROM idempotency_keys WHERE created_at < ?2)";
 const EXPIRED: [&str; 2] =
     ["DELETE FROM web_sessions WHERE expires_at <= ?1", "DELETE FROM set_up_links WHERE expires_at <= ?1"];
 const PAST: &str = "DELETE FROM rate_limits WHERE due <= {micros}";
@@ -205,15 +200,9 @@ impl Store {
     /// Removes expired sessions, links and idempotency keys, and counts of requests and attempts that have no effect any
     /// more.
     pub fn remove_expired(&self, now: Timestamp) -> Result<()> {
-        let operation = background("remove_expired").light();
-        let requests_since = Idempotency::valid_since(now);
-        // This is checked first without a transaction that writes, because most of the time there is nothing to do.
-        if !self.read(operation, |tx| tx.one(ANY_EXPIRED, values![now, requests_since]))? {
-            return Ok(());
-        }
-        self.write(operation, |tx| {
+        self.write(background("remove_expired").light(), |tx| {
             EXPIRED.iter().try_for_each(|sql| tx.execute(sql, values![now]).map(drop))?;
-            tx.execute(FORGET_REQUESTS, values![requests_since])?;
+            tx.execute(FORGET_REQUESTS, values![Idempotency::valid_since(now)])?;
             tx.execute(PAST, values![]).map(drop)
         })
     }

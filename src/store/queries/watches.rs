@@ -1,7 +1,7 @@
 //! Watches and their changes, as their owners see them, and the runs of watches: which are due, the transaction that takes
 //! the place of one, and the comparison of one that has ended.
 
-use super::accounts::lock;
+use super::accounts::{lock, too_many};
 use super::credits::{New, note_request};
 use super::outbox::report_watch;
 use super::*;
@@ -32,8 +32,6 @@ const LOCK: &str = "SELECT {row}, {now} FROM watches WHERE id = ?1 \
 const CHANGE: &str = "UPDATE watches SET every_secs = ?3, notify_on = ?4, webhook = ?5, paused = ?6, \
      next_at = ?7 WHERE id = ?1 AND account = ?2 RETURNING {row}";
 const DELETE: &str = "DELETE FROM watches WHERE id = ?1 AND account = ?2 RETURNING 1";
-const KNOWN: &str = "SELECT 1 FROM watches WHERE id = ?1 AND account = ?2";
-
 const CHANGES: &str = "SELECT {row} FROM watch_changes WHERE watch = ?1 AND id < ?2 ORDER BY id DESC \
      LIMIT ?3";
 
@@ -124,22 +122,15 @@ impl Store {
         Ok(self.noted::<i64>(operation, DELETE, values, &event, by)?.is_some())
     }
 
-    /// Returns at most `count` changes of a watch with ids below `before`, the newest first. Returns `None` if the account
-    /// has no such watch.
+    /// Returns at most `count` changes of a watch with ids below `before`, the newest first.
     pub fn watch_changes(
         &self,
-        account: AccountId,
-        id: WatchId,
+        watch: WatchId,
         before: Option<WatchChangeId>,
         count: usize,
-    ) -> Result<Option<Vec<StoredChange>>> {
-        self.read("watch_changes", |tx| {
-            if !tx.has(KNOWN, values![id, account])? {
-                return Ok(None);
-            }
-            let before = before.unwrap_or(WatchChangeId(Uuid::max()));
-            tx.all(CHANGES, values![id, before, count]).map(Some)
-        })
+    ) -> Result<Vec<StoredChange>> {
+        let before = before.unwrap_or(WatchChangeId(Uuid::max()));
+        self.all("watch_changes", CHANGES, values![watch, before, count])
     }
 
     /// Returns at most `count` active watches of the simulated or the real web whose next run is due, after this one in
@@ -230,9 +221,7 @@ fn add(tx: &mut Tx, new: &NewWatch, by: &Origin) -> Result<Result<Watch, Refusal
         return Ok(Err(unknown_webhook()));
     }
     if tx.one::<usize>(COUNT, values![new.account])? >= MOST_WATCHES {
-        let message =
-            format!("an account has at most {MOST_WATCHES} watches: delete one that is no longer used");
-        return Ok(Err(Refusal::new(Code::Conflict, message)));
+        return Ok(Err(too_many(&format!("{MOST_WATCHES} watches: delete"))));
     }
     let NewWatch { id, account, search, simulated, every, notify_on, webhook, idempotency } = new.clone();
     let Search { search_type, query, premium, choice, options, .. } = search;

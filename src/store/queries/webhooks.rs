@@ -1,6 +1,6 @@
 //! Webhooks and their deliveries: as their owners see them, and as they are sent.
 
-use super::accounts::lock;
+use super::accounts::{lock, too_many};
 use super::outbox::add_delivery;
 use super::*;
 
@@ -39,10 +39,8 @@ const ROTATE: &str = "UPDATE webhooks SET earlier_secret = secret, earlier_until
      {now} + ms(?4), secret = ?3 WHERE id = ?1 AND account = ?2 \
      RETURNING {row}";
 const DELETE: &str = "DELETE FROM webhooks WHERE id = ?1 AND account = ?2 RETURNING 1";
-const KNOWN: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
 /// Locks a webhook of an account against its deletion.
 const LOCK_SHARED: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2 /*pg FOR KEY SHARE */";
-const DELIVERY: &str = "SELECT {row} FROM webhook_deliveries WHERE id = ?1";
 const DELIVERIES: &str = "SELECT {row} FROM webhook_deliveries WHERE webhook = ?1 AND id < ?2 \
      ORDER BY id DESC LIMIT ?3";
 const REPLAY: &str = "UPDATE webhook_deliveries SET status = 'pending', due_at = now(), attempts = 0 \
@@ -92,10 +90,7 @@ impl Store {
                 return Ok(Err(Refusal::unknown_key()));
             }
             if tx.one::<usize>(COUNT, values![webhook.account])? >= MOST_WEBHOOKS {
-                let message = format!(
-                    "an account has at most {MOST_WEBHOOKS} webhooks: delete one that is no longer used"
-                );
-                return Ok(Err(Refusal::new(Code::Conflict, message)));
+                return Ok(Err(too_many(&format!("{MOST_WEBHOOKS} webhooks: delete"))));
             }
             let Webhook { id, account, url, events, created_at, .. } = webhook;
             let events = encode(events)?;
@@ -164,27 +159,19 @@ impl Store {
             if !tx.has(LOCK_SHARED, values![id, account])? {
                 return Ok(None);
             }
-            let delivery = add_delivery(tx, id, event)?;
-            tx.one(DELIVERY, values![delivery]).map(Some)
+            add_delivery(tx, id, event).map(Some)
         })
     }
 
-    /// Returns at most `count` deliveries of a webhook with ids below `before`, the newest first. Returns `None` if the
-    /// account has no such webhook.
+    /// Returns at most `count` deliveries of a webhook with ids below `before`, the newest first.
     pub fn deliveries(
         &self,
-        account: AccountId,
-        id: WebhookId,
+        webhook: WebhookId,
         before: Option<DeliveryId>,
         count: usize,
-    ) -> Result<Option<Vec<Delivery>>> {
-        self.read("deliveries", |tx| {
-            if !tx.has(KNOWN, values![id, account])? {
-                return Ok(None);
-            }
-            let before = before.unwrap_or(DeliveryId(Uuid::max()));
-            tx.all(DELIVERIES, values![id, before, count]).map(Some)
-        })
+    ) -> Result<Vec<Delivery>> {
+        let before = before.unwrap_or(DeliveryId(Uuid::max()));
+        self.all("deliveries", DELIVERIES, values![webhook, before, count])
     }
 
     /// Makes a delivery due now, with all attempts of a new one. Returns `None` if the account has no such delivery.

@@ -135,8 +135,7 @@ fn try_create(web: &Web, visit: &Visit) -> Result<Watch, WebError> {
 pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let (account, watch) = (visit.caller()?.account.id, find(web, &visit)?);
     let before: Option<WatchChangeId> = visit.form.get("before").parse().ok();
-    let changes = web.store.watch_changes(account, watch.id, before, PAGE + 1)?;
-    let mut changes = changes.ok_or_else(WebError::no_such_page)?;
+    let mut changes = web.store.watch_changes(watch.id, before, PAGE + 1)?;
     let older_changes = cut(&mut changes, PAGE).map(|last| last.id);
     let runs_before: Option<Cursor> = visit.form.get("runs_before").parse().ok();
     let filter = ListFilter { watch: Some(watch.id), before: runs_before, ..ListFilter::default() };

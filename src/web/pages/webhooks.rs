@@ -94,8 +94,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let (account, id) = (visit.caller()?.account.id, visit.id("webhook_id")?);
     let webhook = web.webhooks.find(account, id)?;
     let before: Option<DeliveryId> = visit.form.get("before").parse().ok();
-    let deliveries = web.store.deliveries(account, id, before, PAGE + 1)?;
-    let mut deliveries = deliveries.ok_or_else(WebError::no_such_page)?;
+    let mut deliveries = web.store.deliveries(id, before, PAGE + 1)?;
     let older = cut(&mut deliveries, PAGE).map(|last| last.id);
     render(&Page { webhook, secret: visit.made(PREFIX), deliveries, older, frame: visit.frame })
 }
