@@ -140,25 +140,17 @@ impl Store {
     ) -> Result<T> {
         let began = Instant::now();
         let hook = self.before_each.lock().clone();
-        let done = hook.map_or(Ok(()), |hook| hook(operation.name));
-        let done = done.and_then(|()| self.with(pool, operation, work));
+        let done = hook.map_or(Ok(()), |hook| hook(operation.name)).and_then(|()| {
+            let (mut tx, place) = self.take(pool, operation)?;
+            let done = work(&mut tx);
+            place.give_back(tx);
+            done
+        });
         let done = done.map_err(|error| match &self.backend {
             Backend::Sqlite(file) => file.note_failure(error),
             _ => error,
         });
         self.record(operation.name, ptr::eq(pool, &self.writing), began, done.as_ref().err());
-        done
-    }
-
-    fn with<T>(
-        &self,
-        pool: &Pool,
-        operation: Operation,
-        work: impl FnOnce(&mut Tx) -> Result<T>,
-    ) -> Result<T> {
-        let (mut tx, place) = self.take(pool, operation)?;
-        let done = work(&mut tx);
-        place.give_back(tx);
         done
     }
 
@@ -203,9 +195,12 @@ impl Store {
             return Ok(true);
         }
         let wait = if file.lock.is_some() { WIPE_WAIT } else { BACKGROUND_WAIT };
-        let emptied = self.with(&self.writing, Operation::from("wipe").within(wait), |tx| {
-            tx.give_way(wait)?;
-            Ok(tx.first("PRAGMA wal_checkpoint(TRUNCATE)", Vec::new())? == Some(false))
+        let taken = self.take(&self.writing, Operation::from("wipe").within(wait));
+        let emptied = taken.and_then(|(mut tx, place)| {
+            let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
+            let emptied = tx.give_way(wait).and_then(|()| tx.first(sql, Vec::new()));
+            place.give_back(tx);
+            Ok(emptied? == Some(false))
         });
         let emptied = emptied.or_else(|error| if error.is_contended() { Ok(false) } else { Err(error) });
         file.has_traces.fetch_or(!matches!(emptied, Ok(true)), Ordering::SeqCst);

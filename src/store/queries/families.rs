@@ -4,7 +4,7 @@ use super::*;
 
 /// Selects the runs of a family: its root first, and then the order in which they were started. Because of `coalesce`,
 /// SQLite does not read all runs of the account.
-const MEMBERS: &str = "SELECT {row}, following, followed, CAST(json_array_length(lookups/*pg ::json */) AS \
+const MEMBERS: &str = "SELECT {row}, coalesce(following = 'running', false), followed, CAST(json_array_length(lookups/*pg ::json */) AS \
      bigint) FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
      ORDER BY root_run IS NOT NULL, created_at, id";
 row! { FollowedLead from "" { lead, class, run, parent } }
@@ -24,13 +24,12 @@ impl Store {
     /// Returns the family of a root. Returns `None` if no run of it exists in this account.
     pub fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>> {
         self.read("family", |tx| {
-            type Member = (RunSummary, Option<String>, Option<FollowEnd>, u32);
+            type Member = (RunSummary, bool, Option<FollowEnd>, u32);
             let runs: Vec<Member> = tx.all(MEMBERS, values![root, account])?;
-            let Some((_, following, end, _)) = runs.first().cloned() else { return Ok(None) };
+            let Some((_, is_following, end, _)) = runs.first().cloned() else { return Ok(None) };
             let lookups = runs.iter().map(|(.., lookups)| lookups).sum();
             let members = runs.into_iter().map(|(run, ..)| run).collect();
             let followed = tx.all(FOLLOWED, values![root])?;
-            let is_following = following.as_deref() == Some("running");
             Ok(Some(StoredFamily { members, followed, is_following, end, lookups }))
         })
     }
