@@ -20,6 +20,7 @@ const LARGER_BODIES: &[(&str, usize)] = &[("/v1/batches", MAX_LIST_BYTES), ("/ap
 const MAX_LIST_BYTES: usize = 2 * 1024 * 1024;
 /// Threads that answer requests of the admin listener. Scrapes and probes are short, so two are enough.
 const ADMIN_WORKERS: usize = 2;
+const ADMIN_QUEUE: usize = 64;
 /// The most answers that may be written to slow clients at once.
 const ADMIN_SLOW_READERS: usize = 8;
 
@@ -107,7 +108,9 @@ pub(super) fn open_admin(address: SocketAddr, admin: &Arc<Admin>) -> Result<Runn
     let config = http::ServerConfig {
         listen: address,
         request_workers: ADMIN_WORKERS,
+        request_queue: ADMIN_QUEUE,
         max_streams: ADMIN_SLOW_READERS,
+        max_body_bytes: 1024,
         ..http::ServerConfig::default()
     };
     let server = Server::bind(&config).map_err(failed)?;

@@ -43,9 +43,6 @@ pub(super) const CROWDED_WAIT: Duration = Duration::from_millis(500);
 /// and tries again later.
 pub(super) const BACKGROUND_WAIT: Duration = Duration::from_secs(10);
 
-/// The time for which such a thread lets requests go first. The ends of searches wait while further ones are accepted.
-pub(super) const GIVE_WAY: Duration = Duration::from_secs(1);
-
 /// The pause between two tries to reach a server that was lost, and the time for which the caller that tries waits. A
 /// connection that takes longer is still made, and the next caller gets it.
 pub(super) const LOST_WAIT: Duration = Duration::from_secs(1);

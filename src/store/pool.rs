@@ -1,4 +1,4 @@
-//! [`Pool`]: a limited number of connections, which callers get in the order in which they came, and requests first.
+//! [`Pool`]: a limited number of connections, which callers get in the order in which they came.
 //!
 //! A caller that waits for a lock keeps its connection. Therefore each database has a pool for reading and one for
 //! writing: callers that write may wait for each other, but nobody who only reads waits for them. While all connections
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::error::Result;
-use super::limits::{BACKGROUND_WAIT, CROWDED_WAIT, GIVE_WAY, WAITING_REQUESTS};
+use super::limits::{BACKGROUND_WAIT, CROWDED_WAIT, WAITING_REQUESTS};
 use super::tx::Tx;
 use crate::base::storage::StorageError;
 
@@ -18,8 +18,6 @@ pub(super) struct Pool {
     max: usize,
     state: Mutex<State>,
     freed: Condvar,
-    /// Notified instead if nobody waits for `freed`.
-    freed_last: Condvar,
 }
 
 struct State {
@@ -47,8 +45,7 @@ impl Pool {
     /// Creates a pool of at most `max` connections, at least one.
     pub(super) fn new(max: usize) -> Self {
         let state = State { idle: Vec::new(), used: 0, waiting: 0, moved_at: Instant::now() };
-        let (freed, freed_last) = Default::default();
-        Self { max: max.max(1), state: Mutex::new(state), freed, freed_last }
+        Self { max: max.max(1), state: Mutex::new(state), freed: Condvar::new() }
     }
 
     /// Adds a connection that was made before, unless there are enough.
@@ -73,12 +70,7 @@ impl Pool {
     fn place(&self, wait: Duration) -> Result<Place<'_>> {
         let began = Instant::now();
         let mut state = self.state.lock();
-        let is_request = wait < BACKGROUND_WAIT;
-        let give_way = if is_request { began } else { began + GIVE_WAY };
-        while Instant::now() < give_way && (state.used >= self.max || state.waiting > 0) {
-            self.freed_last.wait_until(&mut state, give_way);
-        }
-        let is_in_crowd = is_request && state.waiting >= WAITING_REQUESTS;
+        let is_in_crowd = wait < BACKGROUND_WAIT && state.waiting >= WAITING_REQUESTS;
         let mut has_waited = false;
         // Callers that wait already come first.
         while state.used >= self.max || (state.waiting > 0 && !has_waited) {
@@ -98,15 +90,9 @@ impl Pool {
         state.moved_at = Instant::now();
         state.used += 1;
         if state.used < self.max {
-            self.notify();
+            self.freed.notify_one();
         }
         Ok(Place(self))
-    }
-
-    fn notify(&self) {
-        if !self.freed.notify_one() {
-            self.freed_last.notify_one();
-        }
     }
 
     /// Returns the numbers of connections that are in use, idle, and allowed.
@@ -121,7 +107,7 @@ impl Drop for Place<'_> {
         let mut state = self.0.state.lock();
         state.used -= 1;
         state.moved_at = Instant::now();
-        self.0.notify();
+        self.0.freed.notify_one();
     }
 }
 
