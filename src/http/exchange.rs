@@ -115,8 +115,9 @@ impl Exchange {
     fn stream(mut self, head: &Response, body: StreamBody) {
         let Some(writer) = self.take_writer() else { return };
         self.head.options.close = true;
-        let mut sink = Sink::new(writer, !self.head.options.is_http_1_0);
-        let mut is_complete = sink.send(&render::stream_head(head, self.head.options)).is_ok();
+        let piece = render::stream_head(head, self.head.options);
+        let mut sink = Sink { writer, is_chunked: !self.head.options.is_http_1_0, has_failed: false, piece };
+        let mut is_complete = sink.send(0).is_ok();
         if is_complete && !self.head.options.is_head {
             let end = catch_unwind(AssertUnwindSafe(|| body(&mut sink)));
             if let Err(panic) = &end {
@@ -263,8 +264,8 @@ struct Sink {
     writer: Writer,
     is_chunked: bool,
     has_failed: bool,
-    /// What is gathered for the next piece, behind room for the size of its chunk. It is used again for the pieces that
-    /// follow: the allocator would keep the buffers of thousands of threads apart.
+    /// The head, and then what is gathered for the next piece, behind room for the size of its chunk. One buffer serves
+    /// all pieces, because the allocator keeps the freed ones of each of thousands of threads.
     piece: Vec<u8>,
 }
 
@@ -276,23 +277,22 @@ const PIECE_BYTES: usize = 32 * 1024;
 const KEPT_BYTES: usize = 2 * 1024;
 
 impl Sink {
-    fn new(writer: Writer, is_chunked: bool) -> Self {
-        Self { writer, is_chunked, has_failed: false, piece: vec![0; CHUNK_HEAD] }
-    }
-
-    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.has_failed {
-            return Err(ErrorKind::BrokenPipe.into());
-        }
-        let sent = self.writer.write_all(bytes).and_then(|()| self.writer.flush());
+    /// Sends the gathered bytes from that place on.
+    fn send(&mut self, from: usize) -> io::Result<()> {
+        let sent = match self.has_failed {
+            true => Err(ErrorKind::BrokenPipe.into()),
+            false => self.writer.write_all(&self.piece[from..]).and_then(|()| self.writer.flush()),
+        };
         self.has_failed = sent.is_err();
+        self.piece.truncate(CHUNK_HEAD);
+        self.piece.shrink_to(KEPT_BYTES);
         sent
     }
 
     fn end(&mut self) -> io::Result<()> {
         self.flush()?;
-        let last: &[u8] = if self.is_chunked { b"0\r\n\r\n" } else { b"" };
-        self.send(last)
+        self.piece.extend_from_slice(if self.is_chunked { b"0\r\n\r\n" } else { b"" });
+        self.send(CHUNK_HEAD)
     }
 }
 
@@ -308,21 +308,16 @@ impl Write for Sink {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let mut piece = std::mem::take(&mut self.piece);
-        let length = piece.len() - CHUNK_HEAD;
+        let length = self.piece.len() - CHUNK_HEAD;
         // An empty chunk would end the body.
-        let sent = match (length, self.is_chunked) {
+        match (length, self.is_chunked) {
             (0, _) => Ok(()),
-            (_, false) => self.send(&piece[CHUNK_HEAD..]),
+            (_, false) => self.send(CHUNK_HEAD),
             (_, true) => {
-                piece[..CHUNK_HEAD].copy_from_slice(format!("{length:06x}\r\n").as_bytes());
-                piece.extend_from_slice(b"\r\n");
-                self.send(&piece)
+                self.piece[..CHUNK_HEAD].copy_from_slice(format!("{length:06x}\r\n").as_bytes());
+                self.piece.extend_from_slice(b"\r\n");
+                self.send(0)
             }
-        };
-        piece.truncate(CHUNK_HEAD);
-        piece.shrink_to(KEPT_BYTES);
-        self.piece = piece;
-        sent
+        }
     }
 }
