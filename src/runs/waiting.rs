@@ -1,27 +1,17 @@
 //! [`Changes`]: a wake-up for the readers that wait for changes of a run.
 //!
-//! Thousands of readers may wait for the same run, and they must not contend for one lock when they are woken. The
-//! condition variables of `parking_lot` move all woken threads to the queue of the lock, which wakes the next one
-//! only when the previous one releases it. Those of the standard library wake all of them at once. The threads wait
-//! in groups, on locks that are held only briefly.
+//! Thousands of readers may wait for the same run. The condition variables of `parking_lot` move all woken threads to the
+//! queue of the lock, which wakes the next one only when the previous one releases it. Those of the standard library wake
+//! all of them at once, and the lock is held only briefly.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-
-/// The number of groups: a few for each processor of a large machine. A wake-up takes one lock for each group.
-const GROUPS: usize = 16;
 
 /// The number of the last change of a run, on which threads can wait.
 pub(super) struct Changes {
     last: AtomicU64,
-    next_group: AtomicUsize,
-    groups: [Group; GROUPS],
-}
-
-#[derive(Default)]
-struct Group {
-    /// The number of threads that wait. To wake nobody is a system call, too, and most groups have no thread.
+    /// The number of threads that wait. To wake nobody is a system call, too.
     waiting: Mutex<usize>,
     changed: Condvar,
 }
@@ -35,8 +25,8 @@ fn next_number() -> u64 {
 
 impl Default for Changes {
     fn default() -> Self {
-        let (next_group, groups) = Default::default();
-        Self { last: AtomicU64::new(next_number()), next_group, groups }
+        let (waiting, changed) = Default::default();
+        Self { last: AtomicU64::new(next_number()), waiting, changed }
     }
 }
 
@@ -49,36 +39,31 @@ impl Changes {
     /// Wakes all waiting threads. Must be called after the change is visible.
     pub(super) fn notify_all(&self) {
         self.last.store(next_number(), Ordering::SeqCst);
-        for group in &self.groups {
-            // A thread that has not seen the new number holds this lock until it sleeps.
-            let waiting = *group.enter();
-            if waiting > 0 {
-                group.changed.notify_all();
-            }
+        // A thread that has not seen the new number holds this lock until it sleeps.
+        let waiting = *self.lock();
+        if waiting > 0 {
+            self.changed.notify_all();
         }
     }
 
     /// Waits until the last change is another one than `seen`, and returns `true`. Returns `false` if the moment is reached
     /// first.
     pub(super) fn wait(&self, seen: u64, until: Instant) -> bool {
-        let group = &self.groups[self.next_group.fetch_add(1, Ordering::Relaxed) % GROUPS];
-        let mut waiting = group.enter();
+        let mut waiting = self.lock();
         while self.last() == seen {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
             *waiting += 1;
-            waiting = group.changed.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
+            waiting = self.changed.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
             *waiting -= 1;
         }
         true
     }
-}
 
-impl Group {
-    /// Enters the group. No thread can panic while it holds the lock.
-    fn enter(&self) -> MutexGuard<'_, usize> {
+    /// Locks the number of threads that wait. No thread can panic while it holds the lock.
+    fn lock(&self) -> MutexGuard<'_, usize> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -96,7 +81,7 @@ mod tests {
         let (changes, state) = (Changes::default(), AtomicU32::new(0));
         let until = Instant::now() + Duration::from_secs(60);
         thread::scope(|scope| {
-            for _ in 0..3 * GROUPS {
+            for _ in 0..48 {
                 scope.spawn(|| {
                     loop {
                         let seen = changes.last();
