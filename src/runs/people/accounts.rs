@@ -240,8 +240,11 @@ impl Known {
 /// A result about an account.
 type Found<'a> = (&'a Findings<'a>, &'a ResultRecord, &'a Entity);
 
+/// The links that cannot mean the account at their other end, by the positions of both.
+pub(super) type Impossible = BTreeMap<[usize; 2], Mention>;
+
 /// Returns the accounts that the runs have found, and those that their results name, by platform and value.
-pub(super) fn accounts(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Vec<Account> {
+pub(super) fn accounts(runs: &[Findings<'_>], profiles: &ProfileIndex) -> (Vec<Account>, Impossible) {
     let subjects: Vec<Subjects<'_>> = runs.iter().map(|run| Subjects::of(run, profiles)).collect();
     let (links, _) = links(subjects.iter().map(RunLinks::of));
     let mut found: Vec<Found<'_>> = Vec::new();
@@ -265,12 +268,13 @@ pub(super) fn accounts(runs: &[Findings<'_>], profiles: &ProfileIndex) -> Vec<Ac
     }
     links.iter().for_each(|link| collected.add_link(link));
     runs.iter().for_each(|run| collected.add_keys(run, &found));
-    collected.all
+    (collected.all, collected.impossible)
 }
 
 struct Collected {
     all: Vec<Account>,
     positions: HashMap<Uuid, usize>,
+    impossible: Impossible,
 }
 
 impl Collected {
@@ -288,7 +292,7 @@ impl Collected {
             (entity.platform.clone(), entity.value.to_lowercase(), entity.id)
         });
         let positions = all.iter().enumerate().map(|(at, account)| (account.entity.id, at)).collect();
-        Self { all, positions }
+        Self { all, positions, impossible: Impossible::new() }
     }
 
     /// Adds what a link says about the accounts at its ends. Results about accounts were added before.
@@ -306,7 +310,12 @@ impl Collected {
                 if link.from.kind == ResultType::Domain {
                     account.hold(Sign::Site(link.from.value.clone()), verified);
                 }
-                if let Some(from) = from {
+                let Some(from) = from else { return };
+                // A platform gives a name that has become free to somebody else, and old links stay.
+                let times = self.all[from].used.zip(self.all[to].created);
+                if times.is_some_and(|(used, created)| created > used) {
+                    keep_better(&mut self.impossible, [from, to], checked);
+                } else {
                     keep_better(&mut self.all[from].named, to, checked);
                 }
             }
@@ -363,24 +372,6 @@ impl Collected {
             }
         }
     }
-}
-
-/// Removes the links that cannot mean the account at their other end, and returns them with the results that show them. A
-/// platform gives a name that has become free to somebody else, and old links stay.
-pub(super) fn take_impossible(all: &mut [Account]) -> Vec<([usize; 2], ResultRef)> {
-    let created: Vec<_> = all.iter().map(|account| account.created).collect();
-    let mut impossible = Vec::new();
-    for (from, account) in all.iter_mut().enumerate() {
-        let Some(used) = account.used else { continue };
-        account.named.retain(|to, naming| {
-            let is_later = created[*to].is_some_and(|created| created > used);
-            if is_later {
-                impossible.push(([from, *to], naming.at));
-            }
-            !is_later
-        });
-    }
-    impossible
 }
 
 /// Returns the words of a full name in lower case, or `None` for a text that is not one: a single word, which may be

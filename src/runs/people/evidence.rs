@@ -117,17 +117,17 @@ impl EvidenceKind {
             Self::OtherName => (Counter, -3.5, "{one} and {other} show different full names"),
         }
     }
+}
 
-    /// Returns the evidence as a sentence about two accounts. `shared` is what both have.
-    pub(super) fn sentence(self, one: &str, other: &str, shared: &str) -> String {
-        let word = |part| match part {
-            "one" => one,
-            "other" => other,
-            "shared" => shared,
-            text => text,
-        };
-        self.row().2.split(['{', '}']).map(word).collect()
-    }
+/// Returns a sentence about two accounts, and what both have.
+pub(super) fn filled(sentence: &str, one: &str, other: &str, shared: &str) -> String {
+    let word = |part| match part {
+        "one" => one,
+        "other" => other,
+        "shared" => shared,
+        text => text,
+    };
+    sentence.split(['{', '}']).map(word).collect()
 }
 
 /// Returns the score of two accounts that are joined by these kinds of evidence, rounded to three decimals.

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::accounts::Account;
-use super::evidence::{Band, Grade, MOST_UNANSWERED};
+use super::accounts::{Account, Impossible};
+use super::evidence::{Band, Grade, MOST_UNANSWERED, filled};
 use super::pairs::{Pair, ordered};
 use super::person::{Conflict, ConflictKind};
 use crate::runs::record::ResultRef;
@@ -39,11 +39,7 @@ type Contradiction = (ConflictKind, [usize; 2], Option<ResultRef>);
 
 impl<'a> Groups<'a> {
     /// Joins accounts by pairs: the highest scores first.
-    pub(super) fn of(
-        accounts: &'a [Account],
-        pairs: Vec<Pair>,
-        impossible: &[([usize; 2], ResultRef)],
-    ) -> Self {
+    pub(super) fn of(accounts: &'a [Account], pairs: Vec<Pair>, impossible: Impossible) -> Self {
         let mut groups = Self::single(accounts);
         let mut refused: HashSet<([usize; 4], Grade)> = HashSet::new();
         for pair in pairs {
@@ -59,8 +55,8 @@ impl<'a> Groups<'a> {
                 None => _ = refused.insert(key),
             }
         }
-        for (accounts, at) in impossible {
-            groups.note((ConflictKind::CreatedLater, *accounts, Some(*at)));
+        for (accounts, naming) in impossible {
+            groups.note((ConflictKind::CreatedLater, accounts, Some(naming.at)));
         }
         groups
     }
@@ -146,7 +142,7 @@ impl<'a> Groups<'a> {
         let first = at.or_else(|| one.results.first().copied());
         let mut results: Vec<ResultRef> = first.into_iter().chain(other.results.first().copied()).collect();
         results.dedup();
-        let text = kind.sentence(&one.label(), &other.label());
+        let text = filled(kind.sentence(), &one.label(), &other.label(), "");
         let conflict = Conflict { kind, accounts: [one.entity.id, other.entity.id], results, text };
         for at in accounts {
             self.conflicts.entry(at).or_default().insert(conflict.clone());

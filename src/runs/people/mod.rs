@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 
 use crate::modules::profile_index::ProfileIndex;
 use crate::runs::record::Findings;
-use accounts::{Account, Sign, accounts, take_impossible};
+use accounts::{Account, Sign, accounts};
 use evidence::Band;
 use groups::{Group, Groups};
 use pairs::{is_team, pairs};
@@ -31,9 +31,8 @@ use person::{Conflict, Evidence, People, Person, PersonAccount};
 
 /// Returns the people to whom the accounts in the results of runs probably belong.
 pub fn people(runs: &[Findings<'_>], profiles: &ProfileIndex) -> People {
-    let mut accounts = accounts(runs, profiles);
-    let impossible = take_impossible(&mut accounts);
-    let groups = Groups::of(&accounts, pairs(&accounts), &impossible);
+    let (accounts, impossible) = accounts(runs, profiles);
+    let groups = Groups::of(&accounts, pairs(&accounts), impossible);
     let mut found = People::default();
     for group in &groups.all {
         let shown = group.members.iter().map(|(at, score)| account(*at, *score, &groups, &accounts));

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::accounts::{Account, Sign, contradict};
-use super::evidence::{Band, EvidenceKind as Kind, Grade, score};
+use super::evidence::{Band, EvidenceKind as Kind, Grade, filled, score};
 use super::person::Evidence;
 use crate::runs::record::ResultRef;
 
@@ -120,7 +120,7 @@ impl<'a> Comparison<'a> {
         let [one, other] = accounts.map(|at| &self.accounts[at]);
         let mut results: Vec<ResultRef> = at.into_iter().flatten().collect();
         results.dedup();
-        let text = kind.sentence(&one.label(), &other.label(), shared);
+        let text = filled(kind.row().2, &one.label(), &other.label(), shared);
         Evidence { kind, weight: kind.row().1, accounts: [one.entity.id, other.entity.id], results, text }
     }
 

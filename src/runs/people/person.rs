@@ -115,17 +115,15 @@ pub enum ConflictKind {
 }
 
 impl ConflictKind {
-    /// Returns the conflict as a sentence about two accounts.
-    pub(super) fn sentence(self, one: &str, other: &str) -> String {
+    /// Returns the sentence that says it.
+    pub(super) fn sentence(self) -> &'static str {
         match self {
-            Self::VerifiedElsewhere => {
-                format!("verified links of different sources lead to {one} and {other}")
-            }
-            Self::OtherName => format!("{one} and {other} are verified profiles with different names"),
-            Self::CreatedLater => format!(
+            Self::VerifiedElsewhere => "verified links of different sources lead to {one} and {other}",
+            Self::OtherName => "{one} and {other} are verified profiles with different names",
+            Self::CreatedLater => {
                 "{one} was last used before {other} was created, so its link is to an earlier account"
-            ),
-            Self::NoLinkBack => format!("{one} names {other}, but no account of that person names it"),
+            }
+            Self::NoLinkBack => "{one} names {other}, but no account of that person names it",
         }
     }
 }
