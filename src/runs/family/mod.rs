@@ -37,8 +37,8 @@ use plan::{NextSearch, Rules, is_asked, next_searches};
 pub struct Family {
     stored: StoredFamily,
     members: Vec<RunRecord>,
-    /// The place of the run among them.
-    place: usize,
+    /// The run.
+    asked: RunSummary,
 }
 
 impl Family {
@@ -46,28 +46,19 @@ impl Family {
     /// which they were started.
     pub fn findings(&self) -> Vec<Findings<'_>> {
         let below = self.tree().below;
-        let part: HashSet<RunId> = below.iter().map(|it| it.run.id).chain([self.id()]).collect();
+        let part: HashSet<RunId> = below.iter().map(|it| it.run.id).chain([self.asked.id]).collect();
         let members = self.members.iter().filter(|member| part.contains(&member.summary.id));
         members.filter_map(RunRecord::findings).collect()
     }
 
-    fn id(&self) -> RunId {
-        self.asked().id
-    }
-
     /// Returns the place of the run, and the runs below it.
     pub fn tree(&self) -> FamilyTree {
-        FamilyTree::of(&self.stored, self.id())
+        FamilyTree::of(&self.stored, self.asked.id)
     }
 
     /// Returns the first run of the family, which may have been deleted.
     fn root(&self) -> RunId {
-        self.asked().family.map_or(self.id(), |place| place.root)
-    }
-
-    /// Returns the run that was asked for.
-    fn asked(&self) -> &RunSummary {
-        &self.members[self.place].summary
+        self.asked.family.map_or(self.asked.id, |place| place.root)
     }
 }
 
@@ -77,10 +68,10 @@ impl Runs {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn family(&self, record: RunRecord) -> Result<Family, StorageError> {
-        let (of, account, as_of) = (record.summary.id, record.summary.account, record.as_of);
-        let root = record.summary.family.map_or(of, |place| place.root);
-        let stored = self.store.family(root, account)?.unwrap_or_else(|| StoredFamily {
-            members: vec![record.summary.clone()],
+        let (asked, as_of) = (record.summary.clone(), record.as_of);
+        let root = asked.family.map_or(asked.id, |place| place.root);
+        let stored = self.store.family(root, asked.account)?.unwrap_or_else(|| StoredFamily {
+            members: vec![asked.clone()],
             lookups: count(record.lookups.len()),
             ..StoredFamily::default()
         });
@@ -92,8 +83,7 @@ impl Runs {
         let mut members = stored.members.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         // It may have been deleted since it was read.
         members.extend(own);
-        let place = members.iter().position(|run| run.summary.id == of).unwrap_or_default();
-        Ok(Family { stored, members, place })
+        Ok(Family { stored, members, asked })
     }
 
     /// Returns the leads in the results of the run, and what became of each.
@@ -114,7 +104,7 @@ impl Runs {
         };
         let first = stored.members.first();
         let rules = first.and_then(|it| Some(Rules::of(self, it.follow.as_deref()?, it.search_type)));
-        let by_hand = Rules::on_request(self, family.asked());
+        let by_hand = Rules::on_request(self, &family.asked);
         // The store has no place for a run whose root was deleted.
         let has_root = first.is_some_and(|first| first.id == family.root());
         for lead in &mut leads.all {
@@ -146,8 +136,8 @@ impl Runs {
             }
         }
         leads.all.retain(|lead| {
-            let is_own = lead.status == LeadStatus::Followed && lead.run_id == Some(family.id());
-            !is_own && lead.sources.iter().any(|source| source.run_id == family.id())
+            let is_own = lead.status == LeadStatus::Followed && lead.run_id == Some(family.asked.id);
+            !is_own && lead.sources.iter().any(|source| source.run_id == family.asked.id)
         });
         for lead in leads.all.iter_mut().filter(|lead| lead.status == LeadStatus::NotFollowed) {
             match by_hand.judge(lead) {
@@ -208,7 +198,7 @@ impl Runs {
         if lead.result_id.is_some() {
             return Err(Refusal::new(Code::Conflict, "the search has found this lead already"));
         }
-        let parent = family.asked();
+        let parent = &family.asked;
         let rules = Rules::on_request(self, parent);
         let is_of_this_web = parent.simulated == self.config.simulated;
         let judged = rules.judge(lead);

@@ -93,16 +93,13 @@ impl<'a> Rules<'a> {
         if lead.level() > self.order.depth {
             return Err(LeadReason::Depth);
         }
-        let module = self.module_of(lead, &query).filter(|_| lead.kind == ResultType::Account);
+        let is_own = |module: &&Arc<Module>| Some(&**module.id()) == lead.module.as_deref();
+        let module = self.lookups.iter().find(is_own).filter(|module| {
+            lead.kind == ResultType::Account && module.why_skipped(&query, self.runs.checker.keys()).is_none()
+        });
         let is_supported =
             module.is_some() || lead.kind != ResultType::Account && self.supported.contains(&search_type);
         if is_supported { Ok((query, module)) } else { Err(LeadReason::Unsupported) }
-    }
-
-    /// Returns the module that looks an account up.
-    fn module_of(&self, lead: &Lead, query: &Query) -> Option<&Arc<Module>> {
-        let module = self.lookups.iter().find(|module| Some(&**module.id()) == lead.module.as_deref())?;
-        module.why_skipped(query, self.runs.checker.keys()).is_none().then_some(module)
     }
 
     /// Returns the accounts, or the other leads, that are followed next, each with how. `known` are those that were
