@@ -2,11 +2,10 @@
 //! check. The limits are checked on the header of a file before its pixels are decoded.
 
 use std::io::Cursor;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use image_webp::WebPDecoder;
-use log::{debug, error};
+use log::debug;
 use parking_lot::Mutex;
 use url::Url;
 use zune_jpeg::JpegDecoder;
@@ -211,25 +210,13 @@ pub(in crate::runs) fn fetch(
         marks: Vec::new(),
         trace,
     };
-    // A decoder that panics ends only this picture.
-    let fetched = catch_unwind(AssertUnwindSafe(|| {
-        let answer = prober.send(&request, &mut CookieJar::default(), deadline);
-        match answer.map_err(|error| error.reason.to_string())? {
-            answer if answer.status == 200 && !answer.truncated => {
-                Picture::decode(&answer.body, deadline).map_err(str::to_owned)
-            }
-            answer => Err(format!("status {}, truncated: {}", answer.status, answer.truncated)),
+    let answer = prober.send(&request, &mut CookieJar::default(), deadline);
+    let picture = match answer.map_err(|error| error.reason.to_string()) {
+        Ok(answer) if answer.status == 200 && !answer.truncated => {
+            Picture::decode(&answer.body, deadline).map_err(str::to_owned)
         }
-    }));
-    match fetched {
-        Ok(Ok(picture)) => Some(picture),
-        Ok(Err(why)) => {
-            debug!("no picture for {module}: {why}");
-            None
-        }
-        Err(_) => {
-            error!("a picture broke its decoder");
-            None
-        }
-    }
+        Ok(answer) => Err(format!("status {}, truncated: {}", answer.status, answer.truncated)),
+        Err(why) => Err(why),
+    };
+    picture.inspect_err(|why| debug!("no picture for {module}: {why}")).ok()
 }
