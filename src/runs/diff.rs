@@ -232,16 +232,10 @@ impl<'a> Side<'a> {
                 later.get(module.as_str()).filter(|_| is_own).map(|report| report.platform.clone())
             });
             record.platform = later_name.or(record.platform);
-            let key = EntityKey::of(&record);
-            // An earlier version stored equal entities as separate results.
-            if let Some(known) = entries.get_mut(&key) {
-                merge::merge(&mut known.record, &record);
-                known.sources = merge::modules(&known.record);
-            } else {
-                let is_account = ["account", "profile"].contains(&record.result_type.as_str());
-                let account = is_account.then(|| Entity::of_result(&record, profiles).id);
-                entries.insert(key, Entry { record, account, sources });
-            }
+            let is_account = ["account", "profile"].contains(&record.result_type.as_str());
+            let account = is_account.then(|| Entity::of_result(&record, profiles).id);
+            // An earlier version stored equal entities as separate results. The first of them counts.
+            entries.entry(EntityKey::of(&record)).or_insert(Entry { record, account, sources });
         }
         let marks = entries.values().flat_map(Entry::marks).collect();
         Self { run: side, entries, marks, reports, has_failed: run.status != Status::Completed }
