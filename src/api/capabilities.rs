@@ -130,7 +130,7 @@ pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> 
             applies_to: SearchType::Username,
             credits: PREMIUM_COST,
             module_count: counts.premium,
-            available: api.runs.can_browse(),
+            available: api.runs.browsers.is_available(),
             plan_required: plans.names_where(|plan| plan.premium),
         },
         modules: counts.standard,

@@ -184,7 +184,7 @@ pub fn export_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
     if format != Format::Pdf {
         return api.run_file(found, format).map(Reply::Now);
     }
-    if !(api.runs.browsers.prints() && api.runs.can_browse()) {
+    if !(api.runs.browsers.prints() && api.runs.browsers.is_available()) {
         return Err(Refusal::premium_unavailable());
     }
     let services = api.services.clone();

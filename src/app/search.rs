@@ -21,7 +21,7 @@ use crate::modules::query::Query;
 use crate::runs::family::plan::NextSearch;
 use crate::runs::live::LiveRun;
 use crate::runs::proof::Stop;
-use crate::runs::record::RunRecord;
+use crate::runs::record::{RunRecord, results_after};
 use crate::runs::service::{Runs, StartResult};
 
 /// The interval at which a search looks for Ctrl-C.
@@ -138,7 +138,7 @@ impl LocalSearches<'_> {
     fn begin(&self, mut search: Search) -> Result<Option<Arc<LiveRun>>, Failure> {
         let runs = self.services.runs();
         let query = Query::parse(search.search_type, &search.query).map_err(Failure::usage)?;
-        if runs.is_suppressed(&query) {
+        if runs.suppressed().holds(&query) {
             return Ok(None);
         }
         search.choice = runs.catalog().with_ids(search.search_type, search.choice);
@@ -152,7 +152,7 @@ impl LocalSearches<'_> {
     fn follow(&self, run: &LiveRun, sink: &mut Sink<'_>) -> ControlFlow<()> {
         let runs = self.services.runs();
         self.watch(run, sink)?;
-        let mut records = vec![self.record(run)];
+        let mut records = vec![self.record(run)?];
         let order = records[0].summary.follow.clone();
         let (mut known, limit) = (HashSet::new(), order.as_ref().map_or(0, |order| order.max_searches));
         while !self.stop.is_set() && known.len() < usize::from(limit) {
@@ -166,17 +166,16 @@ impl LocalSearches<'_> {
             // A lead whose search cannot be started now is skipped.
             if let Ok(run) = self.start(search, Cause::Lead(member)) {
                 self.watch(&run, sink)?;
-                records.push(self.record(&run));
+                records.push(self.record(&run)?);
             }
         }
         sink(SearchEvent::Ended(&records, runs))
     }
 
-    fn record(&self, run: &LiveRun) -> RunRecord {
-        let mut record = run.record(self.services.shared.clock.now());
-        // They are in memory, so this does not fail.
-        record.thumbnails = self.services.shared.store.thumbnails(record.summary.id).unwrap_or_default();
-        record
+    /// Returns a run as it is stored. The store is in memory, so this does not fail.
+    fn record(&self, run: &LiveRun) -> ControlFlow<(), RunRecord> {
+        let record = self.services.runs().record_with_thumbnails(run.summary());
+        record.map_or(ControlFlow::Break(()), ControlFlow::Continue)
     }
 
     /// Passes the events of the run to `sink` until the run ends or the sink breaks off. Ends the run early if the searches
@@ -187,11 +186,11 @@ impl LocalSearches<'_> {
             if self.stop.is_set() {
                 run.end_early(self.services.shared.clock.now());
             }
-            let (summary, results, version) = run.snapshot();
-            for result in &results[shown..] {
-                sink(SearchEvent::Result(result))?;
+            let (version, summary) = (run.version(), run.summary());
+            for result in results_after(&self.services.shared.store, run.id(), shown).unwrap_or_default() {
+                sink(SearchEvent::Result(&result))?;
+                shown = result.id;
             }
-            shown = results.len();
             if completed != Some(summary.progress.modules_completed) {
                 completed = Some(summary.progress.modules_completed);
                 sink(SearchEvent::Progress(summary.progress))?;

@@ -2,16 +2,17 @@
 
 use std::error::Error;
 use std::io;
+use std::sync::Arc;
 
 use log::Level;
 
-/// A failure of the store: a kind that callers can act on, and the driver's error as its boxed source.
-#[derive(Debug, thiserror::Error)]
+/// A failure of the store: a kind that callers can act on, and the driver's error as its shared source.
+#[derive(Debug, Clone, thiserror::Error)]
 #[error("the store is {}: {cause}", if *kind == Kind::Broken { "broken" } else { "unavailable" })]
 pub struct StorageError {
     kind: Kind,
     #[source]
-    cause: Box<dyn Error + Send + Sync>,
+    cause: Arc<Box<dyn Error + Send + Sync>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,18 +39,18 @@ impl StorageError {
     /// Creates an error for a store that cannot be reached, or is out of connections, out of disk or too slow. A later try
     /// may succeed.
     pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: Kind::Unavailable, cause: cause.into() }
+        Self { kind: Kind::Unavailable, cause: Arc::new(cause.into()) }
     }
 
     /// Creates an error for rows or tables that others had locked. Nothing was done, and the store itself is available.
     pub fn contended(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: Kind::Contended, cause: cause.into() }
+        Self { kind: Kind::Contended, cause: Arc::new(cause.into()) }
     }
 
     /// Creates an error for data that this program cannot read, or for a statement that the database refuses, which is a
     /// defect.
     pub fn broken(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { kind: Kind::Broken, cause: cause.into() }
+        Self { kind: Kind::Broken, cause: Arc::new(cause.into()) }
     }
 
     /// Marks this failure as one of a commit: if the store went away, the transaction may have been committed.

@@ -88,11 +88,6 @@ impl Position {
     /// The position of a reader that waits for the end alone.
     pub const END: Self = Self { next: u64::MAX, page: None };
 
-    /// Returns whether a result of that revision was not read.
-    pub fn is_before(self, result: u32, revision: u64) -> bool {
-        revision >= self.next && self.page.is_none_or(|page| result > page.result || revision >= page.end)
-    }
-
     /// Returns the position behind everything up to that revision.
     #[must_use]
     pub fn behind(self, revision: u64) -> Self {

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use log::{error, log, warn};
 
+use super::driver;
+use super::ending::{STOPPED, ending, try_to_store};
 use super::family::advance::advance;
 use super::live::{LiveRun, Stopped};
 use super::service::{Runs, RunsConfig};
-use super::{driver, ending};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
@@ -90,7 +91,8 @@ impl Runs {
     pub fn shut_down(&self, until: Instant) {
         self.queue.lock().is_shutting_down = true;
         self.queue_changed.notify_all();
-        self.stop_all();
+        self.notify_all_readers();
+        self.live.read().values().for_each(|run| run.stop(Stopped::Shutdown));
         let mut queue = self.queue.lock();
         while queue.taken > 0 && !self.queue_changed.wait_until(&mut queue, until).timed_out() {}
         if queue.taken > 0 {
@@ -136,22 +138,18 @@ impl Runs {
         let mut next = Some(first);
         while let Some(run) = next {
             driver::drive(self, &run);
-            self.follow_leads(&run);
-            if run.opening.batch.is_some() {
+            let summary = &run.opening.summary;
+            if summary.follow.is_some() && run.is_stored() {
+                // Further runs of its family may start.
+                let root = summary.family.map_or(summary.id, |place| place.root);
+                advance(self, root, summary.account, Some(summary.id));
+            }
+            if summary.batch.is_some() {
                 // The next run of a batch can start.
                 self.wake();
             }
             drop(run);
             next = self.claim_next();
-        }
-    }
-
-    /// Starts further runs of the family of a run that has ended.
-    fn follow_leads(self: &Arc<Self>, run: &LiveRun) {
-        let summary = run.summary();
-        if summary.follow.is_some() && run.is_stored() {
-            let root = summary.family.map_or(summary.id, |place| place.root);
-            advance(self, root, summary.account, Some(summary.id));
         }
     }
 
@@ -263,12 +261,12 @@ impl Runs {
         if let Some(from) = self.take_over(&[], false, Some(run))? {
             let run = LiveRun::resume(from, Arc::default());
             let mut last = run.unchanged();
-            for id in &run.modules {
+            for id in &run.opening.modules {
                 let platform = catalog.get(id).map_or(id.as_str(), |module| module.platform());
                 last.add_report(ModuleReport::skipped(id, platform, Reason::Stopped));
             }
-            ending::store_stopped(self, &run, last)?;
-            self.notify(Notification::TakenOver { run: run.id(), epoch: run.lease.epoch });
+            try_to_store(self, &run, &mut last, &ending(self, Some(STOPPED)))?;
+            self.notify(Notification::TakenOver { run: run.id(), epoch: run.opening.lease.epoch });
         }
         Ok(())
     }

@@ -16,26 +16,24 @@ mod pictures;
 use std::collections::{HashMap, HashSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use log::{error, info};
-use parking_lot::Mutex;
+use parking_lot::MutexGuard;
 
 use super::ending::{self, Failure, Retry};
-use super::health::counting::HealthUpdates;
-use super::live::{LiveRun, Stopped};
-use super::pictures::picture::Picture;
+use super::family::advance::advance;
+use super::live::{LiveRun, Message, Stopped};
 use super::scheduler::Group;
 use super::service::Runs;
-use crate::model::drive::{Delta, Write};
+use crate::model::drive::{Delta, Resumable, Write};
 use crate::model::entity::EntityKey;
-use crate::model::run::ModuleReport;
-use crate::modules::outcome::{Outcome, Report};
+use crate::model::run::{ModuleReport, ResultRecord, RunSummary};
+use crate::modules::module::Module;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-use lookups::Asked;
 
 /// The maximum number of times that a run may be taken over. A run that crashes each process that drives it, for
 /// instance by its use of memory, would otherwise move from instance to instance until its configured deadline.
@@ -58,7 +56,8 @@ pub(super) fn drive(runs: &Arc<Runs>, run: &Arc<LiveRun>) {
 
 /// Returns the query of a run, unless it must not be searched any more.
 fn query_of(runs: &Runs, run: &LiveRun) -> Result<Query, Failure> {
-    if run.lease.epoch > MOST_TAKE_OVERS {
+    let (epoch, RunSummary { search_type, query, .. }) = (run.opening.lease.epoch, &run.opening.summary);
+    if epoch > MOST_TAKE_OVERS {
         error!(
             "run {}: abandoned after {MOST_TAKE_OVERS} take-overs, since it may crash the processes that drive it",
             run.id()
@@ -66,7 +65,7 @@ fn query_of(runs: &Runs, run: &LiveRun) -> Result<Query, Failure> {
         return Err(("internal_error", "the search was interrupted too many times and is not tried again"));
     }
     // The query was valid for the version of this program that accepted it.
-    let query = Query::parse(run.opening.search_type, &run.opening.query)
+    let query = Query::parse(*search_type, query)
         .map_err(|_| ("internal_error", "this version of the program cannot resume the search"))?;
     match runs.suppressed().holds(&query) {
         true => Err(("suppressed", "the query is suppressed now")),
@@ -77,20 +76,20 @@ fn query_of(runs: &Runs, run: &LiveRun) -> Result<Query, Failure> {
 fn drive_to_its_end(runs: &Arc<Runs>, run: &Arc<LiveRun>) -> Result<(), Failure> {
     let query = Arc::new(query_of(runs, run)?);
     let mut driver = Driver::new(runs, run, Arc::clone(&query));
-    let (catalog, reports) = (runs.catalog(), run.reports());
-    let done: HashSet<&str> = reports.iter().map(|report| report.module.as_str()).collect();
+    let (catalog, Resumable { lease, modules, done, .. }) = (runs.catalog(), &run.opening);
+    let done: HashSet<&str> = done.iter().map(|report| report.module.as_str()).collect();
     let mut round = Vec::new();
-    for id in run.modules.iter().filter(|id| !done.contains(id.as_str())) {
+    for id in modules.iter().filter(|id| !done.contains(id.as_str())) {
         match catalog.get(id) {
             Some(module) => {
                 let (module, query) = (Arc::clone(module), Arc::clone(&query));
-                round.push(Asked::new(module, query, None));
+                round.push(Asked { module, query, lookup: None, begun: None });
             }
             None => driver.unsaved.add_report(ModuleReport::skipped(id, id, Reason::Disabled)),
         }
     }
-    if run.lease.epoch > 0 {
-        info!("run {}: resumed with {} of {} modules left", run.id(), round.len(), run.modules.len());
+    if lease.epoch > 0 {
+        info!("run {}: resumed with {} of {} modules left", run.id(), round.len(), modules.len());
     }
     driver.ask(round);
     while run.stopped().is_none() && !driver.store_refuses() {
@@ -99,7 +98,10 @@ fn drive_to_its_end(runs: &Arc<Runs>, run: &Arc<LiveRun>) -> Result<(), Failure>
         }
         driver.receive();
         driver.give_up();
-        driver.save_if_due();
+        let now = Instant::now();
+        if now >= driver.save_due(now) && !driver.is_finished() && run.stopped().is_none() {
+            driver.save();
+        }
     }
     match run.stopped() {
         None => driver.finish(),
@@ -130,7 +132,7 @@ impl TimeLimit {
     /// Returns the limit of a run. Both the deadline and the time budget count from the moment when the run was first
     /// driven, by this process or another.
     fn of(run: &LiveRun, run_timeout: Duration) -> Self {
-        let budget = run.opening.options.time_budget.map(|secs| Duration::from_secs(secs.into()));
+        let budget = run.opening.summary.options.time_budget.map(|secs| Duration::from_secs(secs.into()));
         let (time, grace, reason) = match budget.filter(|budget| *budget < run_timeout) {
             Some(budget) => (budget, BUDGET_GRACE, Reason::TimeBudget),
             None => (run_timeout, DEADLINE_GRACE, Reason::RunDeadline),
@@ -140,16 +142,14 @@ impl TimeLimit {
     }
 }
 
-/// A reason for the driver to wake up.
-enum Message {
-    /// The check with that place has ended, or is not made.
-    Ended { place: usize, report: Arc<Report>, took: Duration, at: Timestamp },
-    /// A picture was fetched, or is given up.
-    Picture { result: u32, picture: Option<Picture> },
-    /// The check with that place has begun. It may be a trial of a host with an open circuit.
-    Begun { place: usize, trial: Option<String> },
-    /// The run was stopped here, or maybe by another instance, as a save will say.
-    Woken,
+/// A module that is asked, and has not ended.
+struct Asked {
+    module: Arc<Module>,
+    query: Arc<Query>,
+    /// The index of the look-up, or `None` for a module of the run's own search.
+    lookup: Option<usize>,
+    /// When its check has begun, and the host with an open circuit that it tries.
+    begun: Option<(Instant, Option<String>)>,
 }
 
 struct Driver<'a> {
@@ -157,8 +157,7 @@ struct Driver<'a> {
     run: &'a Arc<LiveRun>,
     query: Arc<Query>,
     limit: TimeLimit,
-    sender: Sender<Message>,
-    receiver: Receiver<Message>,
+    messages: MutexGuard<'a, Receiver<Message>>,
     /// What the run does in the scheduler.
     group: Group,
     /// The modules that were asked and have not ended, by their places.
@@ -177,30 +176,22 @@ struct Driver<'a> {
     /// The entities of the run.
     known: HashMap<EntityKey, u32>,
     next_id: u32,
+    /// The stored results in the order of their ids, and the reports of modules.
+    results: Vec<ResultRecord>,
+    reports: Vec<ModuleReport>,
     /// The findings and ended modules that are not stored yet. Readers see nothing of them before.
     unsaved: Delta,
     /// Whether look-ups have ended, or were planned, since the last save.
     has_lookups: bool,
     save_at: Instant,
     retry: Retry,
-    health_updates: Arc<Mutex<HealthUpdates>>,
-    /// Whether a module that queries a site, rather than a local list, had no conclusion for any reason.
-    site_failed: bool,
 }
 
 impl<'a> Driver<'a> {
     fn new(runs: &'a Arc<Runs>, run: &'a Arc<LiveRun>, query: Arc<Query>) -> Self {
-        let (sender, receiver) = channel();
-        let wake = sender.clone();
-        // A driver that has ended needs no wake-up.
-        run.set_driver(move || drop(wake.send(Message::Woken)));
-        let (opening, (_, results, _)) = (&run.opening, run.snapshot());
-        // A module that the catalogue no longer has counts as a site.
-        let (catalog, mut done) = (runs.catalog(), run.reports());
-        done.retain(|report| catalog.get(&report.module).is_none_or(|module| !module.reads_only_feeds()));
-        let has_conclusion = done.iter().any(|report| report.status.is_conclusive());
+        let Resumable { summary, results, done, .. } = &run.opening;
         let mut known = HashMap::with_capacity(results.len());
-        for result in &results {
+        for result in results {
             // An earlier version stored equal entities as separate results. The first of them gets later sources.
             known.entry(EntityKey::of(result)).or_insert(result.id);
         }
@@ -209,12 +200,11 @@ impl<'a> Driver<'a> {
             run,
             query,
             limit: TimeLimit::of(run, runs.config.run_timeout),
-            sender,
-            receiver,
+            messages: run.messages.lock(),
             group: runs.scheduler.join(
-                Some(opening.account),
-                opening.batch.is_some(),
-                !opening.options.named,
+                Some(summary.account),
+                summary.batch.is_some(),
+                !summary.options.named,
             ),
             open: HashMap::new(),
             places: 0,
@@ -224,12 +214,12 @@ impl<'a> Driver<'a> {
             newest: runs.clock.now(),
             known,
             next_id: results.last().map_or(1, |last| last.id + 1),
+            results: results.clone(),
+            reports: done.clone(),
             unsaved: run.unchanged(),
             has_lookups: false,
             save_at: Instant::now() + SAVE_EVERY,
             retry: Retry::default(),
-            health_updates: Arc::new(Mutex::new(HealthUpdates::new(run.id(), has_conclusion))),
-            site_failed: done.iter().any(|report| came_to_nothing(report.status, report.reason)),
         };
         results.iter().for_each(|result| driver.fetch_picture(result));
         driver
@@ -249,23 +239,23 @@ impl<'a> Driver<'a> {
     /// stored results. The last reports are stored with the end.
     fn is_finished(&self) -> bool {
         let has_results = !self.unsaved.added.is_empty() || !self.unsaved.changed.is_empty();
-        let follows = self.run.opening.follow.is_some();
+        let follows = self.run.opening.summary.follow.is_some();
         self.is_idle() && if follows { self.is_saved() } else { !has_results }
     }
 
     /// Begins the next round of look-ups. Returns `false` if there is none.
     fn look_up_next(&mut self) -> bool {
         // A run that fails is refunded, so it asks nobody else.
-        let may_look_up = self.run.opening.follow.is_some() && self.failure().is_none();
+        let may_look_up = self.run.opening.summary.follow.is_some() && self.failure().is_none();
         if !may_look_up || self.why_over().is_some() {
             return false;
         }
         // An interrupted round is continued before another one is planned.
         self.has_lookups = true;
-        let mut round = lookups::unfinished(self.runs, &mut self.unsaved.lookups);
+        let mut round = self.unfinished();
         if round.is_empty() {
-            lookups::plan(self.runs, self.run, &mut self.unsaved.lookups, self.newest);
-            round = lookups::unfinished(self.runs, &mut self.unsaved.lookups);
+            self.plan();
+            round = self.unfinished();
             if !round.is_empty() {
                 self.save();
             }
@@ -280,8 +270,14 @@ impl<'a> Driver<'a> {
         if self.unsaved.coverage.conclusive == 0 {
             return Some("no module came to a conclusion");
         }
-        // Results from local lists are shown, but they alone do not justify the price of a search.
-        let has_only_lists = self.site_failed && !self.health_updates.lock().has_conclusion;
+        // Results from local lists are shown, but they alone do not justify the price of a search. A module that the
+        // catalogue no longer has counts as a site.
+        let catalog = self.runs.catalog();
+        let is_of_site = |it: &&ModuleReport| catalog.get(&it.module).is_none_or(|it| !it.reads_only_feeds());
+        let of_sites = || self.reports.iter().chain(&self.unsaved.reports).filter(is_of_site);
+        let has_failed =
+            |it: &ModuleReport| it.status.is_failure() || it.reason.is_some_and(Reason::is_local_fault);
+        let has_only_lists = of_sites().any(has_failed) && !of_sites().any(|it| it.status.is_conclusive());
         has_only_lists.then_some("no site that was asked gave a conclusion")
     }
 
@@ -293,11 +289,11 @@ impl<'a> Driver<'a> {
         let now = Instant::now();
         let due = [self.checks_due(), self.pictures_end().filter(|end| *end > now)].into_iter().flatten();
         let until = due.fold(self.save_due(now), Instant::min);
-        match self.receiver.recv_timeout(until.saturating_duration_since(now)) {
+        match self.messages.recv_timeout(until.saturating_duration_since(now)) {
             Ok(message) => self.take(message),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
         }
-        while let Ok(message) = self.receiver.try_recv() {
+        while let Ok(message) = self.messages.try_recv() {
             self.take(message);
         }
     }
@@ -332,20 +328,13 @@ impl<'a> Driver<'a> {
         self.retry.at.unwrap_or(if is_urgent { now } else { self.save_at })
     }
 
-    fn save_if_due(&mut self) {
-        let now = Instant::now();
-        if now >= self.save_due(now) && !self.is_finished() && self.run.stopped().is_none() {
-            self.save();
-        }
-    }
-
     /// Saves what was collected, renews the lease, and then shows readers what was saved. A later source of a result may name
     /// a picture that the first one does not.
     fn save(&mut self) {
         // A save that only renews the lease changes nothing that readers see.
         self.unsaved.revision += u64::from(!self.unsaved.is_empty());
         let (run, runs) = (self.run, self.runs);
-        match runs.store.save(run.id(), run.lease, &self.unsaved, runs.config.lease) {
+        match runs.store.save(run.id(), run.opening.lease, &self.unsaved, runs.config.lease) {
             Ok(Write::LeaseLost) => return run.lose(),
             // Another instance got the request, and its notification may have been lost.
             Ok(Write::Stopped(at)) => run.end_early(at),
@@ -354,10 +343,16 @@ impl<'a> Driver<'a> {
         }
         (self.retry, self.save_at, self.has_lookups) = (Retry::default(), Instant::now() + SAVE_EVERY, false);
         runs.figures.results.add(self.unsaved.added.len() as u64);
-        let saved = std::mem::take(&mut self.unsaved);
+        run.publish(&self.unsaved);
+        let saved = std::mem::replace(&mut self.unsaved, run.unchanged());
         saved.added.iter().chain(&saved.changed).for_each(|record| self.fetch_picture(record));
-        run.add(saved);
-        self.unsaved = run.unchanged();
+        self.results.extend(saved.added);
+        self.reports.extend(saved.reports);
+        for record in saved.changed {
+            if let Ok(at) = place(&self.results, record.id) {
+                self.results[at] = record;
+            }
+        }
     }
 
     /// Returns whether what must be stored before the end can no longer be stored. The run then ends as failed.
@@ -375,10 +370,12 @@ impl<'a> Driver<'a> {
             let is_stopped = self.run.stopped_at().is_some();
             Some(if is_stopped { ending::STOPPED } else { ("no_conclusion", message) })
         } else {
-            self.unsaved.links = lookups::links(self.runs, self.run);
-            if self.run.opening.is_following_root() && self.run.stopped_at().is_none() {
+            self.unsaved.links = self.links();
+            let summary = &self.run.opening.summary;
+            if summary.is_following_root() && self.run.stopped_at().is_none() {
                 self.save();
-                lookups::start_children(self.runs, self.run);
+                // Its readers learn of the first runs of its family before it ends.
+                advance(self.runs, summary.id, summary.account, Some(summary.id));
             }
             None
         };
@@ -386,7 +383,7 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// Returns whether a check had no conclusion because of its site, or of this machine.
-fn came_to_nothing(outcome: Outcome, reason: Option<Reason>) -> bool {
-    outcome.is_failure() || reason.is_some_and(Reason::is_local_fault)
+/// Returns the place of the result with that id.
+fn place(results: &[ResultRecord], id: u32) -> Result<usize, usize> {
+    results.binary_search_by_key(&id, |record| record.id)
 }

@@ -7,7 +7,7 @@ use log::log;
 use super::live::LiveRun;
 use super::service::Runs;
 use crate::base::storage::StorageError;
-use crate::model::drive::{Delta, Ending, Write};
+use crate::model::drive::{Delta, Ending, Resumable, Write};
 use crate::model::run::RunError;
 
 const FIRST_RETRY: Duration = Duration::from_millis(100);
@@ -53,7 +53,8 @@ pub(super) const STOPPED: Failure =
 /// Its results could not be stored.
 pub(super) const NOT_STORED: Failure = ("store_failed", "the results could not be stored");
 
-fn ending(runs: &Runs, failure: Option<Failure>) -> Ending {
+/// Returns the end of a run at this moment.
+pub(super) fn ending(runs: &Runs, failure: Option<Failure>) -> Ending {
     let error =
         failure.map(|(code, message)| RunError { code: code.to_owned(), message: message.to_owned() });
     Ending { error, completed_at: runs.clock.now() }
@@ -71,7 +72,7 @@ pub(super) fn store(runs: &Runs, run: &LiveRun, mut last: Delta, failure: Option
         }
         if retry.is_hopeless(runs.config.store_patience) && !run.has_ended() {
             ending = self::ending(runs, Some(NOT_STORED));
-            run.end(last.clone(), ending.clone(), false);
+            run.end(&last, &ending, false);
         }
         if run.stopped().is_some() {
             return;
@@ -80,23 +81,24 @@ pub(super) fn store(runs: &Runs, run: &LiveRun, mut last: Delta, failure: Option
     }
 }
 
-/// Stores that a run was stopped before it began, with a single try. If the write fails, the lease expires, and the instance
+/// Stores the last delta and the ending with a single try. If that fails, the lease expires after a while, and the instance
 /// that takes the run over tries again.
-pub(super) fn store_stopped(runs: &Runs, run: &LiveRun, mut last: Delta) -> Result<(), StorageError> {
-    try_to_store(runs, run, &mut last, &ending(runs, Some(STOPPED)))
-}
-
-fn try_to_store(runs: &Runs, run: &LiveRun, last: &mut Delta, ending: &Ending) -> Result<(), StorageError> {
+pub(super) fn try_to_store(
+    runs: &Runs,
+    run: &LiveRun,
+    last: &mut Delta,
+    ending: &Ending,
+) -> Result<(), StorageError> {
     last.revision += 1;
-    let credits = run.summary().credits_charged;
-    match runs.store.finish(run.id(), run.lease, last, ending)? {
+    let Resumable { lease, summary, .. } = &run.opening;
+    match runs.store.finish(summary.id, *lease, last, ending)? {
         Write::Done | Write::Stopped(_) => {
             match ending.error {
-                Some(_) => runs.figures.note_failure(credits),
+                Some(_) => runs.figures.note_failure(summary.credits_charged),
                 None => runs.figures.completed.one(),
             }
             runs.figures.run_durations.note(run.driven_for());
-            run.end(std::mem::take(last), ending.clone(), true);
+            run.end(last, ending, true);
         }
         Write::LeaseLost => run.lose(),
     }

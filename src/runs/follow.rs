@@ -7,7 +7,6 @@
 //! The first frame of a stream is `run`, then results and progress follow, and the last is `done`. If nothing happens for a
 //! while, it sends a comment. At the longest duration it sends `reconnect`, and if the server fails or shuts down, `error`.
 
-use std::error::Error as _;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -70,13 +69,6 @@ impl Follower {
         Self { runs, summary, left_out, at, is_done: false, changes, silent_since: None }
     }
 
-    /// Returns the `run` frame, which comes first.
-    pub fn run_frame(&self) -> Frame {
-        let RunSummary { id: run_id, search_type, query, .. } = &self.summary;
-        let (run_id, search_type, status) = (*run_id, *search_type, Status::Running);
-        frame("run", &RunData { run_id, search_type, query, status })
-    }
-
     /// Returns the next frames. Waits for them until the given moment. Never returns [`Stopped::LeaseLost`], because a
     /// run that another instance drives is read from the store.
     ///
@@ -86,32 +78,28 @@ impl Follower {
         while !self.is_done {
             // It is read before the run, which may change meanwhile. That this process begins to drive it is a change.
             let seen = self.changes.last();
-            let live = self.runs.live(self.summary.id).filter(|run| run.serves(self.at));
-            let read = match live {
-                Some(run) => run.after(self.at, self.left_out).map(|step| Arc::new(Ok(Some(step)))),
+            let live = self.runs.live(self.summary.id);
+            let read = match live.and_then(|run| run.after(self.at, self.left_out)) {
+                Some(step) => Some(Ok(Some(step))),
                 None => self.read(seen, until),
             };
             let mut wake_at = until;
-            match read.as_deref() {
+            match read {
                 Some(Ok(None)) => return Ok(Next::Stopped(Stopped::Deleted)),
                 Some(Ok(Some(step))) => {
                     self.silent_since = None;
                     if step.end != self.at || step.is_last {
                         (self.at, self.is_done) = (step.end, step.is_last);
                         if !step.frames.is_empty() {
-                            return Ok(Next::Frames(step.frames.clone()));
+                            return Ok(Next::Frames(step.frames));
                         }
                         continue;
                     }
                 }
                 Some(Err(error)) => {
                     let silent_for = self.silent_since.get_or_insert_with(Instant::now).elapsed();
-                    let cause = error.source().map(ToString::to_string).unwrap_or_default();
-                    if !error.is_unavailable() {
-                        return Err(StorageError::broken(cause));
-                    }
-                    if silent_for >= OUTAGE_TIMEOUT {
-                        return Err(StorageError::unavailable(cause));
+                    if !error.is_unavailable() || silent_for >= OUTAGE_TIMEOUT {
+                        return Err(error);
                     }
                     wake_at = until.min(Instant::now() + POLL_EVERY);
                 }
@@ -133,17 +121,22 @@ impl Follower {
         let Runs { store, reads, .. } = &*self.runs;
         let (run, at, left_out) = (&self.summary, self.at, self.left_out);
         reads.get_or_compute(&(run.id, at, left_out, seen), until, || {
-            let read = read(store, run, at, left_out);
-            let ttl = if read.is_ok() { POLL_EVERY } else { FAILED_FOR };
-            let frames = read.iter().flatten().flat_map(|step| &step.frames);
+            let value = read(store, run, at, left_out);
+            let ttl = if value.is_ok() { POLL_EVERY } else { FAILED_FOR };
+            let frames = value.iter().flatten().flat_map(|step| &step.frames);
             let weight = frames.map(|frame| frame.len()).sum();
-            Computed { value: Arc::new(read), ttl, weight }
+            Computed { value, ttl, weight }
         })
     }
 }
 
 /// Reads what a reader at that position has not read. Returns `None` if the run is gone.
-fn read(store: &Store, run: &RunSummary, at: Position, left_out: u32) -> Result<Option<Step>, StorageError> {
+pub(super) fn read(
+    store: &Store,
+    run: &RunSummary,
+    at: Position,
+    left_out: u32,
+) -> Result<Option<Step>, StorageError> {
     let Some(changes) = store.changes(run.id, run.account, at, left_out, PAGE)? else { return Ok(None) };
     let drive::Changes { summary, results, reports, end } = changes;
     let mut frames: Vec<Frame> = results.iter().map(|record| frame("result", record)).collect();
@@ -195,8 +188,8 @@ impl Stream {
     pub fn run(mut self, out: &mut dyn Write) -> io::Result<()> {
         let ends_at = Instant::now() + self.ceiling;
         let mut asked_at = Instant::now();
-        let RunSummary { id: run_id, status: known, .. } = self.follower.summary;
-        out.write_all(&self.follower.run_frame())?;
+        let RunSummary { id: run_id, status: known, search_type, ref query, .. } = self.follower.summary;
+        out.write_all(&frame("run", &RunData { run_id, search_type, query, status: Status::Running }))?;
         let mut quiet_until = Instant::now() + self.keep_alive;
         let (status, error, message, retry_after) = loop {
             out.flush()?;

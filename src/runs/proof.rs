@@ -228,7 +228,7 @@ pub fn prove(
     let first = plans.iter_mut().enumerate();
     let first: Vec<_> = first.filter_map(|(place, plan)| Some((place, plan.pop_front()?))).collect();
     let mut open: HashSet<usize> = first.iter().map(|(place, _)| *place).collect();
-    group.add(first.into_iter().map(|(place, question)| ask(place, question)).collect());
+    scheduler.add(group.id, first.into_iter().map(|(place, question)| ask(place, question)).collect());
     while !stop.is_set() {
         let failing = proofs.iter().filter(|proof| proof.verdict.is_failing()).count();
         progress(proofs.len() - open.len(), failing);
@@ -241,7 +241,7 @@ pub fn prove(
         // A site that blocks the checks is not queried again.
         let is_shut = matches!(proof.verdict, Verdict::Error | Verdict::Timeout | Verdict::Blocked);
         match plans[place].pop_front().filter(|_| options.simulated || !is_shut) {
-            Some(next) => group.add(vec![ask(place, next)]),
+            Some(next) => scheduler.add(group.id, vec![ask(place, next)]),
             None => _ = open.remove(&place),
         }
     }
@@ -441,11 +441,10 @@ fn unexpected(question: &Question, report: &Report) -> (Verdict, String) {
 
 /// Returns whether the site answered and the module's rules do not fit the answer.
 fn is_about_rules(reason: Reason) -> bool {
-    use Reason::{Conflict, JsonTooLarge, NotSaved, Truncated, Unrecognized};
-    // With these reasons, the answer was not the page for which the rules were written.
-    use Reason::{Empty, FrontPage, OtherAccount};
-    let is_other_page = matches!(reason, Empty | FrontPage | OtherAccount);
-    is_other_page || matches!(reason, Conflict | JsonTooLarge | NotSaved | Truncated | Unrecognized)
+    // With the first of these reasons, the answer was not the page for which the rules were written.
+    use Reason::{Conflict, Empty, FrontPage, JsonTooLarge, NotSaved, OtherAccount, Truncated, Unrecognized};
+    matches!(reason, Empty | FrontPage | OtherAccount)
+        || matches!(reason, Conflict | JsonTooLarge | NotSaved | Truncated | Unrecognized)
 }
 
 /// Returns the outcome, reason, rule, status, host and size in one line.

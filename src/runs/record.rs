@@ -84,9 +84,22 @@ pub struct Findings<'a> {
     pub modules: &'a [ModuleReport],
 }
 
-#[cfg(test)]
 impl<'a> Findings<'a> {
+    /// Returns what a run was asked and what it found. Returns `None` if the query is not valid for this version, which a
+    /// search of an earlier one may have.
+    pub(super) fn of(
+        summary: &RunSummary,
+        results: &'a [ResultRecord],
+        modules: &'a [ModuleReport],
+    ) -> Option<Self> {
+        let RunSummary { id: run_id, status, simulated, created_at, .. } = *summary;
+        let query = Query::parse(summary.search_type, &summary.query).ok()?;
+        let depth = summary.family.map_or(0, |place| place.depth);
+        Some(Self { run_id, query, depth, status, simulated, created_at, results, modules })
+    }
+
     /// Returns what a completed root without modules has found.
+    #[cfg(test)]
     pub(crate) fn new(run_id: RunId, query: Query, results: &'a [ResultRecord]) -> Self {
         let (depth, status, simulated) = (0, Status::Completed, false);
         let created_at = Timestamp::UNIX_EPOCH;
@@ -95,14 +108,9 @@ impl<'a> Findings<'a> {
 }
 
 impl RunRecord {
-    /// Returns what the run was asked and what it found. Returns `None` if the query is not valid for this version,
-    /// which a search of an earlier one may have.
+    /// Returns what the run was asked and what it found, as [`Findings::of`] does.
     pub fn findings(&self) -> Option<Findings<'_>> {
-        let Self { summary, results, modules, .. } = self;
-        let RunSummary { id: run_id, status, simulated, created_at, .. } = *summary;
-        let query = Query::parse(summary.search_type, &summary.query).ok()?;
-        let depth = summary.family.map_or(0, |place| place.depth);
-        Some(Findings { run_id, query, depth, status, simulated, created_at, results, modules })
+        Findings::of(&self.summary, &self.results, &self.modules)
     }
 
     /// Returns the modules with that outcome, ordered by platform and id.

@@ -36,14 +36,8 @@ impl Runs {
         })
     }
 
-    /// Wakes the readers of a run that has changed.
-    fn notify_readers(&self, run: RunId) {
-        let known = self.changes.lock().get(&run).and_then(Weak::upgrade);
-        known.iter().for_each(|changes| changes.notify_all());
-    }
-
     /// Wakes the readers of all runs, because each run may have changed.
-    fn notify_all_readers(&self) {
+    pub(super) fn notify_all_readers(&self) {
         let all: Vec<Arc<Changes>> = self.changes.lock().values().filter_map(Weak::upgrade).collect();
         all.iter().for_each(|changes| changes.notify_all());
     }
@@ -59,7 +53,14 @@ impl Runs {
     /// Wakes the readers of the runs that have changed in the store since they were `known`. `is_away` says whether the last
     /// read of the store failed.
     fn notify_changed(&self, known: &mut Known, is_away: &mut bool) {
-        let watched = self.watched();
+        // The runs that have readers here and are not live.
+        let watched: Vec<(RunId, Arc<Changes>)> = {
+            let (live, mut all) = (self.live.read(), self.changes.lock());
+            all.retain(|_, changes| changes.strong_count() > 0);
+            let is_live = |run: &RunId| live.get(run).is_some_and(|run| !run.is_gone());
+            let watched = all.iter().filter(|(run, _)| !is_live(run));
+            watched.filter_map(|(run, changes)| Some((*run, changes.upgrade()?))).collect()
+        };
         if watched.is_empty() {
             known.clear();
             return;
@@ -80,22 +81,13 @@ impl Runs {
         }
     }
 
-    /// Returns the runs that have readers here and are not live.
-    fn watched(&self) -> Vec<(RunId, Arc<Changes>)> {
-        let (live, mut all) = (self.live.read(), self.changes.lock());
-        all.retain(|_, changes| changes.strong_count() > 0);
-        let is_live = |run: &RunId| live.get(run).is_some_and(|run| !run.is_gone());
-        let watched = all.iter().filter(|(run, _)| !is_live(run));
-        watched.filter_map(|(run, changes)| Some((*run, changes.upgrade()?))).collect()
-    }
-
     /// Registers a run. Returns `false` if the run is registered with a later lease. A run that is registered during
     /// the shutdown is stopped at once, as all others.
     pub(super) fn insert(&self, run: &Arc<LiveRun>) -> bool {
         if !put(&mut self.live.write(), run) {
             return false;
         }
-        self.notify_readers(run.id());
+        self.changes_of(run.id()).notify_all();
         if self.is_shutting_down() {
             run.stop(Stopped::Shutdown);
         }
@@ -121,23 +113,15 @@ impl Runs {
             live.stop(Stopped::Deleted);
         }
         self.scheduler.answers.forget(run);
-        self.notify_readers(run);
-    }
-
-    /// Stops all runs, and wakes all readers.
-    pub(super) fn stop_all(&self) {
-        self.notify_all_readers();
-        for run in self.live.read().values() {
-            run.stop(Stopped::Shutdown);
-        }
+        self.changes_of(run).notify_all();
     }
 
     /// Stops a run that another instance drives with a later lease, before its driver detects this by a refused write.
     fn note_taken_over(&self, run: RunId, epoch: u64) {
-        if let Some(live) = self.live(run).filter(|live| live.lease.epoch < epoch) {
+        if let Some(live) = self.live(run).filter(|live| live.opening.lease.epoch < epoch) {
             live.lose();
         }
-        self.notify_readers(run);
+        self.changes_of(run).notify_all();
     }
 
     /// Removes from memory what no longer matters: runs that have ended and are stored, copies that are out of date, and the
@@ -202,7 +186,7 @@ fn poll(runs: &Weak<Runs>) {
 
 /// Inserts a run, unless it is registered with a later lease.
 fn put(live: &mut HashMap<RunId, Arc<LiveRun>>, run: &Arc<LiveRun>) -> bool {
-    if live.get(&run.id()).is_some_and(|known| known.lease.epoch > run.lease.epoch) {
+    if live.get(&run.id()).is_some_and(|known| known.opening.lease.epoch > run.opening.lease.epoch) {
         return false;
     }
     live.insert(run.id(), Arc::clone(run));

@@ -19,29 +19,12 @@ const ANSWER_BYTES: usize = 512;
 /// without a request would tell an account that another one searches for the same query.
 pub type Question = (AccountId, Arc<str>, String);
 
-/// A complete conclusive answer, and the run that asked for it.
-#[derive(Clone)]
-pub struct Answer {
-    run: RunId,
-    report: Arc<Report>,
-}
-
-impl Answer {
-    /// Returns the answer that other runs may get, if the check of `run` came to one. A block, a limit, an error or a
-    /// timeout is never shared: a run that waited for such a check makes the check itself.
-    pub fn of(run: RunId, report: &Arc<Report>) -> Option<Self> {
-        // Another check would most likely give the same findings.
-        let is_complete =
-            report.outcome.is_conclusive() && matches!(report.reason, None | Some(Reason::Weak));
-        is_complete.then(|| Self { run, report: Arc::clone(report) })
-    }
-}
-
 /// The conclusive answers of the last time, in memory. Runs of one account that ask a module the same query at the same
 /// time share one check.
 pub struct SharedAnswers {
     ttl: Duration,
-    cache: Cache<Question, Answer>,
+    /// The answers, each with the run that asked for it.
+    cache: Cache<Question, (RunId, Arc<Report>)>,
 }
 
 impl SharedAnswers {
@@ -57,18 +40,22 @@ impl SharedAnswers {
 
     /// Returns the answer that an earlier check got, as the report of a check that sent no request.
     pub fn get(&self, question: &Question) -> Option<Report> {
-        self.cache.get(question).map(|answer| without_requests(&answer.report))
+        self.cache.get(question).map(|(_, report)| without_requests(&report))
     }
 
-    /// Adds the answer to a question.
-    pub(super) fn insert(&self, question: &Question, value: Answer) {
-        let weight = weight(&value.report);
-        self.cache.insert(question, Computed { value, ttl: self.ttl, weight });
+    /// Adds the report of the check of `run` if it is a complete conclusive answer. A block, a limit, an error or a timeout
+    /// is never shared: a run that waited for such a check makes the check itself.
+    pub(super) fn insert(&self, question: &Question, run: RunId, report: &Arc<Report>) {
+        // Another check would most likely give the same findings.
+        if report.outcome.is_conclusive() && matches!(report.reason, None | Some(Reason::Weak)) {
+            let (value, weight) = ((run, Arc::clone(report)), weight(report));
+            self.cache.insert(question, Computed { value, ttl: self.ttl, weight });
+        }
     }
 
     /// Removes the answers that a deleted run asked for.
     pub(super) fn forget(&self, run: RunId) {
-        self.cache.retain(|_, answer| answer.run != run);
+        self.cache.retain(|_, (asked_by, _)| *asked_by != run);
     }
 
     /// Removes all answers.

@@ -111,14 +111,14 @@ impl Runs {
     fn check(&self, new: &NewRun) -> Result<Vec<String>, Refusal> {
         let Search { search_type, query, premium, choice, .. } = &new.search;
         let query = Query::parse(*search_type, query)?;
-        if self.is_suppressed(&query) {
+        if self.suppressed().holds(&query) {
             return Err(Refusal::suppressed());
         }
         if self.is_shutting_down() {
             return Err(Refusal::shutting_down());
         }
         let modules = self.modules_for(*search_type, *premium, choice)?;
-        if *premium && !self.can_browse() {
+        if *premium && !self.browsers.is_available() {
             return Err(Refusal::premium_unavailable());
         }
         Ok(modules.iter().map(|module| module.id().to_string()).collect())
@@ -170,13 +170,8 @@ impl Runs {
         self.scheduler.answers.clear();
     }
 
-    /// Returns whether a query is suppressed.
-    pub fn is_suppressed(&self, query: &Query) -> bool {
-        self.suppressed().holds(query)
-    }
-
     /// Returns the identifiers that are never searched.
-    pub(super) fn suppressed(&self) -> Arc<Suppressed> {
+    pub fn suppressed(&self) -> Arc<Suppressed> {
         Arc::clone(&self.suppression.read())
     }
 
@@ -232,11 +227,6 @@ impl Runs {
         };
         let premium = modules.iter().any(|module| module.is_premium());
         Ok(Search { premium, choice, options: run.options, ..Search::plain(&query) })
-    }
-
-    /// Returns whether a browser is available for premium searches.
-    pub fn can_browse(&self) -> bool {
-        self.browsers.is_available()
     }
 }
 

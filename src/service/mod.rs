@@ -70,7 +70,7 @@ impl Services {
         search: &Search,
         has_key: bool,
     ) -> Result<(), Refusal> {
-        if self.runs.is_suppressed(query) {
+        if self.runs.suppressed().holds(query) {
             return Err(Refusal::suppressed());
         }
         if !has_key {

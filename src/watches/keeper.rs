@@ -68,7 +68,7 @@ impl WatchKeeper {
     /// # Errors
     /// Returns why further ones cannot be started for now.
     fn start(&self, watch: &Watch) -> Result<(), Refusal> {
-        if watch.premium && !self.runs.can_browse() {
+        if watch.premium && !self.runs.browsers.is_available() {
             return Ok(());
         }
         let Some(owner) = self.accounts.owner(watch.account)? else { return Ok(()) };

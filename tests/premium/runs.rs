@@ -178,7 +178,7 @@ fn standard_results_do_not_wait_for_browsers() {
     eventually("all standard modules have ended", || run.summary().progress.modules_completed == 40);
     eventually("both browsers are busy", || bench.web.open_now() == 2);
     // All of them have ended and are published while not one page has been drawn.
-    let (summary, results, _) = run.snapshot();
+    let (summary, results) = (run.summary(), bench.results(&run));
     assert_eq!(
         (summary.status, results.len(), summary.coverage.count_of(Outcome::Hit)),
         (Status::Running, 40, 40)
@@ -186,7 +186,7 @@ fn standard_results_do_not_wait_for_browsers() {
     assert_eq!((bench.runs.scheduler.busy_in_browsers(), bench.runs.browsers.sessions()), (2, 2));
     bench.web.draw(1000);
     bench.finish(&run);
-    let (summary, results, _) = run.snapshot();
+    let (summary, results) = (run.summary(), bench.results(&run));
     assert_eq!((summary.status, results.len(), summary.coverage.checked), (Status::Completed, 52, 52));
     // Each hit was confirmed by the page of a made-up name, by the same worker.
     assert_eq!((bench.web.opened().len(), bench.web.most_open.load(Ordering::SeqCst)), (24, 2));
@@ -251,8 +251,8 @@ fn checks_of_a_dead_browser_fail_with_a_reason() {
     bench.finish(&run);
     let summary = run.summary();
     assert_eq!(summary.status, Status::Completed);
-    let failed: Vec<_> =
-        run.reports().into_iter().filter(|report| report.module.starts_with("drawn")).collect();
+    let reports = bench.store.modules(run.id()).unwrap();
+    let failed: Vec<_> = reports.iter().filter(|report| report.module.starts_with("drawn")).collect();
     let died = failed.iter().filter(|report| report.reason.map(Reason::as_str) == Some("browser")).count();
     assert!(died >= 2, "{failed:?}");
     assert_eq!(
@@ -305,7 +305,7 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
         bench.finish(&run);
         assert_eq!(used(), 1);
         stage.dead.store(true, Ordering::SeqCst);
-        eventually("the browser is known to be dead", || !bench.runs.can_browse());
+        eventually("the browser is known to be dead", || !bench.runs.browsers.is_available());
         assert!(
             matches!(bench.runs.start(premium(&bench, "bob")), Err(refusal) if refusal.code == Code::PremiumUnavailable)
         );
@@ -313,7 +313,7 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
         assert_eq!(used(), 1);
         bench.finish(&bench.start("carol"));
         stage.dead.store(false, Ordering::SeqCst);
-        eventually("the browser is back", || bench.runs.can_browse());
+        eventually("the browser is back", || bench.runs.browsers.is_available());
         bench.finish(&bench.start_order(premium(&bench, "dave")));
     }
 }

@@ -69,7 +69,7 @@ fn a_run_that_cannot_be_resumed_fails_and_a_resumed_one_skips_missing_modules() 
     assert!(has_ended(&resumed, Instant::now() + PATIENCE));
     let summary = resumed.summary();
     assert_eq!((summary.progress.modules_completed, summary.progress.modules_total), (3, 3));
-    assert_eq!(outcome_of(&resumed, "gate-001"), ("skipped".into(), Some("disabled")));
+    assert_eq!(first.outcome_of(&resumed, "gate-001"), ("skipped".into(), Some("disabled")));
 }
 
 #[test]

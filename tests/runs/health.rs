@@ -107,7 +107,7 @@ fn a_check_cut_short_by_the_run_deadline_does_not_count_against_its_site() {
     let bench = bench(&[modules("ok", 1), modules("hang", 1)].concat(), short);
     let run = bench.start("alice");
     bench.finish(&run);
-    assert_eq!(outcome_of(&run, "hang-000"), ("timeout".into(), Some("run_deadline")));
+    assert_eq!(bench.outcome_of(&run, "hang-000"), ("timeout".into(), Some("run_deadline")));
     assert_eq!(bench.checks("hang-000"), 0);
 }
 
@@ -137,7 +137,7 @@ fn a_disproved_miss_counts_against_its_module_and_its_known_account_is_asked_for
     for (query, asked) in [("alice", 2), ("carol", 3), ("dave", 4)] {
         let run = bench.start(query);
         let summary = bench.finish(&run);
-        assert_eq!(outcome_of(&run, "miss-000"), ("unreliable".into(), Some("known_missed")));
+        assert_eq!(bench.outcome_of(&run, "miss-000"), ("unreliable".into(), Some("known_missed")));
         assert_eq!((summary.coverage.count_of(Outcome::Unreliable), summary.credits_charged), (1, 1));
         assert_eq!(bench.web.asked("miss-000"), asked);
     }
@@ -155,7 +155,7 @@ fn an_unconfirmed_miss_is_not_shared() {
     for asked in [2, 3] {
         let run = bench.start("alice");
         bench.finish(&run);
-        assert_eq!(outcome_of(&run, "shy-000"), ("miss".into(), Some("known_unclear")));
+        assert_eq!(bench.outcome_of(&run, "shy-000"), ("miss".into(), Some("known_unclear")));
         assert_eq!((bench.web.asked("miss-000"), bench.web.asked("shy-000")), (1, asked));
     }
 }

@@ -229,7 +229,18 @@ impl<Web: Prober + 'static> Bench<Web> {
         let choice = Choice { modules: chosen, ..Choice::default() };
         let run = self.start_order(self.order_where(query, |search| search.choice = choice));
         self.finish(&run);
-        modules.map(|module| outcome_of(&run, module).0)
+        modules.map(|module| self.outcome_of(&run, module).0)
+    }
+
+    fn outcome_of(&self, run: &LiveRun, module: &str) -> (String, Option<&'static str>) {
+        let reports = self.store.modules(run.id()).unwrap();
+        let report = reports.into_iter().find(|report| report.module == module).unwrap();
+        (report.status.to_string(), report.reason.map(Reason::as_str))
+    }
+
+    /// Returns the stored results of a run.
+    pub(crate) fn results(&self, run: &LiveRun) -> Vec<ResultRecord> {
+        results_after(&self.store, run.id(), 0).unwrap()
     }
 
     /// Returns a run that is not live here.
@@ -271,11 +282,6 @@ fn claim(owner: InstanceId, simulated: bool) -> Claim<'static> {
     Claim { owner, simulated, except: &[], expired: true, only: None, holds: Duration::from_secs(60) }
 }
 
-fn outcome_of(run: &LiveRun, module: &str) -> (String, Option<&'static str>) {
-    let report = run.reports().into_iter().find(|report| report.module == module).unwrap();
-    (report.status.to_string(), report.reason.map(Reason::as_str))
-}
-
 #[test]
 fn a_panic_is_an_error_of_its_module_only() {
     let mut catalog = modules("ok", 20);
@@ -287,7 +293,7 @@ fn a_panic_is_an_error_of_its_module_only() {
         let summary = bench.finish(&run);
         let [hits, errors] = [Outcome::Hit, Outcome::Error].map(|it| summary.coverage.count_of(it));
         assert_eq!((summary.status, hits, errors), (Status::Completed, 20, 3));
-        assert_eq!(outcome_of(&run, "panic-001"), ("error".into(), Some("panic")));
+        assert_eq!(bench.outcome_of(&run, "panic-001"), ("error".into(), Some("panic")));
     }
 }
 
@@ -304,7 +310,8 @@ fn checks_and_runs_end_at_their_deadlines() {
     let summary = bench.finish(&run);
     assert_eq!(summary.progress.modules_completed, 31);
     assert_eq!(summary.coverage.count_of(Outcome::Timeout), 30);
-    let reasons: Vec<Option<Reason>> = run.reports().into_iter().map(|report| report.reason).collect();
+    let reports = bench.store.modules(run.id()).unwrap();
+    let reasons: Vec<Option<Reason>> = reports.into_iter().map(|report| report.reason).collect();
     let wanted = [Some(Reason::TimeoutFirstByte), Some(Reason::RunDeadline)];
     assert!(wanted.iter().all(|reason| reasons.contains(reason)), "{reasons:?}");
 }
@@ -317,7 +324,7 @@ fn the_next_run_respects_the_pause_of_a_host() {
     let [first, second] = [(); 2].map(|()| {
         let run = bench.start("alice");
         bench.finish(&run);
-        outcome_of(&run, "limit-000")
+        bench.outcome_of(&run, "limit-000")
     });
     assert_eq!(first.0, "rate_limited", "{first:?}");
     assert_eq!(second, ("rate_limited".into(), Some("retry_after")));
@@ -342,13 +349,11 @@ fn an_ended_run_is_evicted_and_served_from_the_store() {
     let bench = bench(&modules("ok", 5), config());
     let run = bench.start("alice");
     bench.finish(&run);
-    let (live, results, _) = run.snapshot();
+    let live = run.summary();
     bench.runs.sweep();
     assert!(bench.runs.live(run.id()).is_none());
     let stored = bench.stored(run.id());
     assert_eq!(stored, live);
-    let records: Vec<ResultRecord> = results.iter().map(|result| (**result).clone()).collect();
-    assert_eq!(results_after(&bench.store, run.id(), 0).unwrap(), records);
     let mut follower = bench.runs.follow(stored, 0);
     let Ok(Next::Frames(frames)) = follower.next(Instant::now()) else { panic!("no frames") };
     assert_eq!(frames.len(), 5 + 1 + 1, "results, one progress frame, done");

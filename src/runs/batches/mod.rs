@@ -197,21 +197,14 @@ impl Runs {
         for batch in self.store.end_batches(simulated)? {
             info!("batch {batch}: ended");
         }
-        while let Some(slot) = self.driver_for_batch(most) {
-            let Some(next) = self.store.next_row(simulated)? else { break };
-            if !self.start_row(next, slot)? {
-                break;
-            }
-        }
+        // No run waits that is not of a batch, and those of batches do not have their share of the drivers.
+        let of_batches = || self.driven().iter().filter(|run| run.opening.summary.batch.is_some()).count();
+        let is_free = || self.queue.lock().waiting == 0 && of_batches() < most;
+        while let Some(slot) = if is_free() { self.reserve() } else { None }
+            && let Some(next) = self.store.next_row(simulated)?
+            && self.start_row(next, slot)?
+        {}
         Ok(())
-    }
-
-    /// Returns a driver for a run of a batch. Returns `None` if a run waits that is not of a batch, or if runs of batches
-    /// have their share of the drivers.
-    fn driver_for_batch(self: &Arc<Self>, most: usize) -> Option<Slot> {
-        let of_batches = || self.driven().iter().filter(|run| run.opening.batch.is_some()).count();
-        let is_full = self.queue.lock().waiting > 0 || of_batches() >= most;
-        if is_full { None } else { self.reserve() }
     }
 
     /// Starts or refuses a row. Returns whether further rows can be started.

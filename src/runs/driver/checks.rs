@@ -2,12 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
 use log::{error, warn};
-use parking_lot::Mutex;
 
 use super::{Asked, Driver, Message, TimeLimit};
 use crate::modules::module::Module;
@@ -16,11 +13,9 @@ use crate::modules::probe::Answered;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
 use crate::modules::terms::Terms;
-use crate::runs::health::counting::HealthUpdates;
 use crate::runs::live::{LiveRun, Stopped};
 use crate::runs::scheduler::{Feedback, Kind, Permit, Task, Turn, Work, denied_report};
 use crate::runs::service::Runs;
-use crate::runs::shared_answers;
 
 /// The time for which a run waits for a trial if nothing else is left to wait for.
 const PATIENCE_WITH_TRIALS: Duration = Duration::from_secs(1);
@@ -45,7 +40,7 @@ impl Driver<'_> {
             self.open.insert(self.places, asked);
             self.places += 1;
         }
-        self.group.add(tasks);
+        self.runs.scheduler.add(self.group.id, tasks);
     }
 
     /// Returns why a module is not asked this query at all.
@@ -56,7 +51,7 @@ impl Driver<'_> {
     }
 
     fn task(&self, Asked { module, query, .. }: &Asked, slow: Duration) -> (Task, Work) {
-        let (runs, account) = (self.runs, self.run.opening.account);
+        let (runs, account) = (self.runs, self.run.opening.summary.account);
         let expected = runs.health.expected(module.id());
         let check = Check {
             runs: Arc::clone(runs),
@@ -65,9 +60,7 @@ impl Driver<'_> {
             module: Arc::clone(module),
             query: Arc::clone(query),
             controls_early: expected >= slow,
-            health_updates: Arc::clone(&self.health_updates),
             place: self.places,
-            sender: self.sender.clone(),
         };
         let question = runs.scheduler.answers.question(account, module, query);
         let task = Task { question, expected, ..Task::of(module, query) };
@@ -112,8 +105,18 @@ impl Driver<'_> {
                 self.note(&asked, Report::bare(outcome, reason), took.unwrap_or_default());
             }
         }
-        if self.trials_end().is_some_and(|end| end <= now) {
-            self.abandon_trials();
+        if self.trials_end().is_none_or(|end| now < end) {
+            return;
+        }
+        // Only trials of hosts with an open circuit are left. They go on without the run: a success closes the circuit for
+        // the next search.
+        for asked in std::mem::take(&mut self.open).into_values() {
+            let Some((at, trial)) = &asked.begun else { continue };
+            // Without a denial, the trial has just succeeded.
+            let denial = trial.as_ref().and_then(|host| self.runs.health.circuits.denial(host));
+            let report =
+                denial.map_or_else(|| Report::bare(Outcome::Timeout, Reason::CircuitOpen), denied_report);
+            self.note(&asked, report, at.elapsed());
         }
     }
 
@@ -123,19 +126,6 @@ impl Driver<'_> {
             return Some((Outcome::Skipped, Reason::Stopped));
         }
         (Instant::now() >= self.limit.at).then_some((Outcome::Timeout, self.limit.reason))
-    }
-
-    /// Gives up the trials of hosts whose circuit is open, if only they are left. They go on without the run: a success
-    /// closes the circuit for the next search.
-    fn abandon_trials(&mut self) {
-        for asked in std::mem::take(&mut self.open).into_values() {
-            let Some((at, trial)) = &asked.begun else { continue };
-            // Without a denial, the trial has just succeeded.
-            let denial = trial.as_ref().and_then(|host| self.runs.health.circuits.denial(host));
-            let report =
-                denial.map_or_else(|| Report::bare(Outcome::Timeout, Reason::CircuitOpen), denied_report);
-            self.note(&asked, report, at.elapsed());
-        }
     }
 }
 
@@ -148,9 +138,7 @@ struct Check {
     query: Arc<Query>,
     /// Whether its control check begins with it.
     controls_early: bool,
-    health_updates: Arc<Mutex<HealthUpdates>>,
     place: usize,
-    sender: Sender<Message>,
 }
 
 impl Check {
@@ -162,11 +150,11 @@ impl Check {
                 if report.outcome.is_conclusive() {
                     self.runs.figures.shared_answers.one();
                     if !self.module.reads_only_feeds() {
-                        self.health_updates.lock().has_conclusion = true;
+                        self.run.health_updates.lock().has_conclusion = true;
                     }
                 }
-                let at = self.runs.clock.now();
-                self.end((*report).into(), Duration::ZERO, at);
+                let (report, at) = ((*report).into(), self.runs.clock.now());
+                self.send(Message::Ended { place: self.place, report, took: Duration::ZERO, at });
             }
         }
     }
@@ -183,13 +171,12 @@ impl Check {
         }
         let (report, had_full_time) = self.checked(&permit, began);
         let (took, at) = (began.elapsed(), runs.clock.now());
-        self.health_updates.lock().take(&runs.health, module, &report, took, at);
+        self.run.health_updates.lock().take(&runs.health, module, &report, took, at);
         runs.note_pauses(&report.pauses);
         let is_shareable = had_full_time && run.stopped() != Some(Stopped::Deleted);
-        let shared = is_shareable.then(|| shared_answers::Answer::of(run.id(), &report)).flatten();
         // The host becomes free before the driver handles the report.
-        permit.end(Feedback::of(&report), shared);
-        self.end(report, took, at);
+        permit.end(Feedback::of(&report), is_shareable.then(|| (run.id(), &report)));
+        self.send(Message::Ended { place: self.place, report, took, at });
     }
 
     /// Makes the check, which was started at `since`. Returns its report, and whether it had its full time.
@@ -201,7 +188,7 @@ impl Check {
         let own_deadline = since + runs.config.check_timeout;
         let deadline = limit.at.min(own_deadline);
         // A trial has a separate time, which grows until a host that became slow is found again.
-        let is_patient = run.opening.options.patient || permit.first_trial().is_some();
+        let is_patient = run.opening.summary.options.patient || permit.first_trial().is_some();
         let learned = (!is_patient).then(|| runs.health.deadline(module, runs.clock.now())).flatten();
         let answer_by = learned.map_or(deadline, |learned| deadline.min(since + learned));
         let (ceiling, trial) = (limit.at, permit.module_trial);
@@ -220,13 +207,9 @@ impl Check {
         (report, had_full_time)
     }
 
-    fn end(&self, report: Arc<Report>, took: Duration, at: Timestamp) {
-        self.send(Message::Ended { place: self.place, report, took, at });
-    }
-
     /// Sends a message to the driver, which may have ended without the check.
     fn send(&self, message: Message) {
-        let _ = self.sender.send(message);
+        let _ = self.run.driver.send(message);
     }
 
     /// Starts the control check that a hit of this check, which began at `began`, would wait for. Otherwise such a hit takes twice as long as
@@ -250,14 +233,9 @@ impl Check {
                 let hosts = &*permit;
                 let terms =
                     Terms { since: began, answer_by: deadline, deadline, ceiling, hosts, trial: None };
-                let control = AssertUnwindSafe(|| runs.checker.control_early(&module, &query, terms));
-                match catch_unwind(control) {
-                    Ok((evidence, pauses)) => {
-                        runs.health.note_evidence(&module, &evidence);
-                        runs.note_pauses(&pauses);
-                    }
-                    Err(_) => error!("module {} panicked in its control check", module.id()),
-                }
+                let (evidence, pauses) = runs.checker.control_early(&module, &query, terms);
+                runs.health.note_evidence(&module, &evidence);
+                runs.note_pauses(&pauses);
             }
         };
         let task = Task::of(&self.module, &self.query);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Asked, Driver, came_to_nothing};
+use super::{Asked, Driver, place};
 use crate::model::drive::Delta;
 use crate::model::entity::{EntityKey, merge};
 use crate::model::run::{ModuleReport, ResultRecord};
@@ -28,7 +28,6 @@ impl Driver<'_> {
                 finding.metadata.insert(FOUND_BY.to_owned(), by.clone());
             }
         } else {
-            self.site_failed |= came_to_nothing(report.outcome, report.reason) && !module.reads_only_feeds();
             // Without a request, the circuit is the reason.
             let is_kept = report.evidence.requests == 0 && report.reason.is_some_and(Reason::has_circuit);
             let module_report = ModuleReport {
@@ -91,12 +90,12 @@ impl Driver<'_> {
     /// Changes a result, if there is one with that id. `change` returns whether it has changed anything.
     fn change(&mut self, id: u32, change: impl FnOnce(&mut ResultRecord) -> bool) {
         let Delta { added, changed, .. } = &mut self.unsaved;
-        let place = |records: &[ResultRecord]| records.binary_search_by_key(&id, |record| record.id);
-        match (place(added), place(changed)) {
+        match (place(added, id), place(changed, id)) {
             (Ok(at), _) => drop(change(&mut added[at])),
             (_, Ok(at)) => drop(change(&mut changed[at])),
             (_, Err(at)) => {
-                if let Some(mut record) = self.run.result(id)
+                if let Ok(stored) = place(&self.results, id)
+                    && let mut record = self.results[stored].clone()
                     && change(&mut record)
                 {
                     changed.insert(at, record);

@@ -6,14 +6,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use url::Url;
-
 use super::{Driver, Message};
 use crate::model::run::ResultRecord;
 use crate::modules::probe::Trace;
 use crate::runs::pictures::avatar::{AVATAR, picture_address};
 use crate::runs::pictures::picture::fetch;
-use crate::runs::scheduler::{Kind, Task, Turn, Work};
+use crate::runs::scheduler::{Kind, Task, Turn, pictures_of};
 
 /// The most pictures of a run.
 const MAX_PICTURES: usize = 100;
@@ -25,31 +23,18 @@ const LAST_PICTURES: Duration = Duration::from_secs(3);
 impl Driver<'_> {
     /// Fetches the picture of a stored result, if the run wants pictures and the result lacks one that it names.
     pub(super) fn fetch_picture(&mut self, record: &ResultRecord) {
-        let most = if self.run.opening.options.avatars { MAX_PICTURES } else { 0 };
+        let most = if self.run.opening.summary.options.avatars { MAX_PICTURES } else { 0 };
         if self.pictured.len() >= most || self.pictured.contains(&record.id) {
             return;
         }
         if record.metadata.contains_key(AVATAR) {
             self.pictured.insert(record.id);
-        } else if let Some(url) = picture_address(&record.metadata) {
-            self.pictured.insert(record.id);
-            self.pictures += 1;
-            self.group.add(vec![self.picture_task(record, url)]);
+            return;
         }
-    }
-
-    /// Returns the moment at which the pictures that are missing are given up, if there are some and it is known: when the
-    /// checks have ended.
-    pub(super) fn pictures_end(&self) -> Option<Instant> {
-        let end = match self.run.stopped_at() {
-            Some(_) => self.checks_end,
-            None => self.limit.at.min(self.checks_end + LAST_PICTURES),
-        };
-        (self.pictures > 0 && self.open.is_empty()).then_some(end)
-    }
-
-    fn picture_task(&self, record: &ResultRecord, url: Url) -> (Task, Work) {
-        let (runs, run, sender) = (Arc::clone(self.runs), Arc::clone(self.run), self.sender.clone());
+        let Some(url) = picture_address(&record.metadata) else { return };
+        self.pictured.insert(record.id);
+        self.pictures += 1;
+        let (runs, run) = (Arc::clone(self.runs), Arc::clone(self.run));
         let (query, ceiling) = (self.query.normal().into(), self.limit.at);
         let (result, module) = (record.id, record.source.as_str().into());
         let host = url.host_str().unwrap_or_default().to_owned();
@@ -63,8 +48,19 @@ impl Driver<'_> {
                 _ => None,
             };
             // The run may have ended without the picture.
-            let _ = sender.send(Message::Picture { result, picture });
+            let _ = run.driver.send(Message::Picture { result, picture });
         };
-        (Task::plain(Kind::Picture, vec![vec![host, self.group.pictures()]]), Box::new(work))
+        let task = Task::plain(Kind::Picture, vec![vec![host, pictures_of(self.group.id)]]);
+        self.runs.scheduler.add(self.group.id, vec![(task, Box::new(work))]);
+    }
+
+    /// Returns the moment at which the pictures that are missing are given up, if there are some and it is known: when the
+    /// checks have ended.
+    pub(super) fn pictures_end(&self) -> Option<Instant> {
+        let end = match self.run.stopped_at() {
+            Some(_) => self.checks_end,
+            None => self.limit.at.min(self.checks_end + LAST_PICTURES),
+        };
+        (self.pictures > 0 && self.open.is_empty()).then_some(end)
     }
 }

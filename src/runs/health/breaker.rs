@@ -72,7 +72,7 @@ pub(super) struct Breaker {
     /// Whether a trial has begun whose end has not been counted.
     is_tried: bool,
     /// The time of the last success.
-    succeeded: Timestamp,
+    pub(super) succeeded: Timestamp,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -162,11 +162,6 @@ impl Breaker {
     /// Returns whether the last check failed.
     pub(super) fn is_failing(&self) -> bool {
         self.state.opening.is_none() && self.row.failures > 0
-    }
-
-    /// Returns whether there was a success after `at`.
-    pub(super) fn has_succeeded_since(&self, at: Timestamp) -> bool {
-        self.succeeded > at
     }
 
     /// Returns the state if the breaker is open.

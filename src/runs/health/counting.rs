@@ -71,7 +71,7 @@ impl HealthTable {
             // only for it and hear of no other.
             let has_cause = is_network_seen || circuit.is_failing();
             let is_wanted = !only_known || circuit.is_failing() || circuit.opening().is_some();
-            if is_wanted && has_cause && !circuit.has_succeeded_since(began) {
+            if is_wanted && has_cause && circuit.succeeded <= began {
                 circuit.note_failure(run, Cause::Check(outcome), now, self.circuits.rules);
                 counted.push(host.clone());
             }
@@ -207,9 +207,9 @@ impl EndedCheck {
 }
 
 impl HealthUpdates {
-    /// Creates the outcomes of `run`. `has_conclusion` says whether some site had a conclusion before.
-    pub fn new(run: RunId, has_conclusion: bool) -> Self {
-        Self { run, has_conclusion, held_back: Vec::new() }
+    /// Creates the outcomes of `run`.
+    pub fn new(run: RunId) -> Self {
+        Self { run, has_conclusion: false, held_back: Vec::new() }
     }
 
     /// Adds the outcome of a check, its duration with control check and waits, and its end.
@@ -272,7 +272,7 @@ mod update_tests {
         };
         let (table, module) = (HealthTable::default(), Module::example("m"));
         let checks = || of(&table).checks;
-        let mut health_updates = HealthUpdates::new(RunId::new(), false);
+        let mut health_updates = HealthUpdates::new(RunId::new());
         let mut take_of = |outcome, reason, requests| {
             let report = report(outcome, reason, requests);
             health_updates.take(&table, &module, &report, Duration::from_secs(1), now());
@@ -299,7 +299,7 @@ mod update_tests {
     fn a_deadline_is_learned_from_conclusive_answers() {
         let (table, module) = (HealthTable::default(), Module::example("m"));
         let deadline = || of(&table).deadline_ms;
-        let mut health_updates = HealthUpdates::new(RunId::new(), false);
+        let mut health_updates = HealthUpdates::new(RunId::new());
         let mut take = |outcome, reason, secs| {
             let mut report = Report::bare(outcome, reason);
             (report.evidence.requests, report.evidence.answered_in) = (1, Duration::from_secs(secs));
@@ -334,7 +334,7 @@ mod update_tests {
         assert_eq!(of(&table).deadline_ms, Some(2000));
         let mut report = Report::bare(Outcome::Timeout, Reason::LearntDeadline);
         report.evidence.answered_in = Duration::from_secs(2);
-        HealthUpdates::new(RunId::new(), false).take(&table, &module, &report, Duration::from_secs(2), now());
+        HealthUpdates::new(RunId::new()).take(&table, &module, &report, Duration::from_secs(2), now());
         assert!(of(&table).deadline_ms > Some(4000));
         assert_eq!(
             (of(&table).checks, table.take_unsent().len()),

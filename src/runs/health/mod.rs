@@ -45,8 +45,8 @@ const UNCOUNTED: Duration = Duration::from_secs(5);
 
 /// What was learned about all modules and hosts. There is one table for each process.
 pub struct HealthTable {
-    /// The configured deadline of a check, which no learned deadline exceeds.
-    check_timeout: Duration,
+    /// The configured deadline of a check, which no learned deadline exceeds. It applies to modules without one.
+    pub check_timeout: Duration,
     clock: Arc<dyn Clock>,
     /// The store with which this process exchanges what it learns, and whether it queries the simulated web.
     store: Option<(Arc<Store>, bool)>,
@@ -95,11 +95,6 @@ impl HealthTable {
             passed: Mutex::default(),
             not_counted: Mutex::default(),
         }
-    }
-
-    /// Returns the configured deadline of a check, which applies to a module without a learned deadline.
-    pub fn check_timeout(&self) -> Duration {
-        self.check_timeout
     }
 
     /// Records the outcome of a check, the time until its answer, and its end. A skipped check is ignored, because it

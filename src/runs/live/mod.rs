@@ -1,26 +1,28 @@
 //! [`LiveRun`]: a run in memory, which its driver publishes and its readers read.
 //!
 //! A run has one lock. The driver publishes each write after it was stored, under the lock, and wakes the readers. They
-//! copy shared frames and release the lock. All results are kept, each as a record and as a frame. The ring keeps the
-//! frames of the last writes. A reader that has fallen behind the ring, and a new one, gets the results and one progress
-//! frame that combines the writes that it has not read.
+//! copy shared frames and release the lock. The ring keeps the frames of the last writes. A reader that has fallen behind
+//! the ring reads on from the store, as does one that attaches to a run with more writes, and all read the end there.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use log::info;
 use parking_lot::Mutex;
 
-use super::event::{DoneData, Frame, ProgressData, family_frames, frame};
-use super::record::RunRecord;
+use super::event::{DoneData, Frame, ProgressData, frame};
+use super::health::counting::HealthUpdates;
+use super::pictures::picture::Picture;
 use super::waiting::Changes;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
-use crate::model::drive::{Delta, Ending, Lease, Position, Resumable};
-use crate::model::follow::{FollowedLead, Lookup};
-use crate::model::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, Thumbnails, count};
+use crate::model::drive::{Delta, Ending, Position, Resumable};
+use crate::model::follow::Lookup;
+use crate::model::run::{ResultRecord, RunSummary, count};
+use crate::modules::outcome::Report;
 
 /// The number of writes that a ring keeps.
 const RING_WRITES: usize = 256;
@@ -36,16 +38,30 @@ pub enum Stopped {
     Deleted,
 }
 
+/// A reason for the driver of a run to wake up.
+pub(super) enum Message {
+    /// The check with that place has ended, or is not made.
+    Ended { place: usize, report: Arc<Report>, took: Duration, at: Timestamp },
+    /// A picture was fetched, or is given up.
+    Picture { result: u32, picture: Option<Picture> },
+    /// The check with that place has begun. It may be a trial of a host with an open circuit.
+    Begun { place: usize, trial: Option<String> },
+    /// The run was stopped here, or maybe by another instance, as a save will say.
+    Woken,
+}
+
 /// A run that this process holds in memory.
 pub struct LiveRun {
-    /// The run as it was at its start. [`Self::summary`] has its current state.
-    pub opening: RunSummary,
-    /// The lease that this process holds or has lost.
-    pub(super) lease: Lease,
-    /// The ids of all modules of the run.
-    pub(super) modules: Vec<String>,
-    /// The moment at which this process began to drive the run, and the time for which it had been driven before.
-    began: (Instant, Duration),
+    /// The run as it was stored when this process began to drive it. [`Self::summary`] has its current state.
+    pub(super) opening: Resumable,
+    /// The moment at which this process began to drive the run.
+    began: Instant,
+    /// What the driver gets.
+    pub(super) driver: Sender<Message>,
+    /// What the driver has not received yet. It is locked as long as the run is driven.
+    pub(super) messages: Mutex<Receiver<Message>>,
+    /// What its checks say about the health of modules and hosts.
+    pub(super) health_updates: Mutex<HealthUpdates>,
     /// What readers wait for.
     changes: Arc<Changes>,
     state: Mutex<State>,
@@ -54,29 +70,15 @@ pub struct LiveRun {
 /// The state of a run that readers see, all of which is stored, and what others want of the driver.
 struct State {
     summary: RunSummary,
-    /// The results in the order of their ids.
-    results: Vec<PublishedResult>,
-    /// The modules that have ended, each with the revision of the write that added it.
-    reports: Vec<(u64, Arc<ModuleReport>)>,
     lookups: Vec<Lookup>,
-    /// The runs that leads of this run have started, so far as known before its end.
-    children: Vec<(FollowedLead, RunSummary)>,
     /// The last writes, in the order of their revisions.
     ring: VecDeque<Written>,
+    /// The revision of the last write that is not in the ring, if there is one.
+    before_ring: Option<u64>,
+    /// The last frame of a run that has ended and whose end is not stored.
     done: Option<Frame>,
     is_stored: bool,
     stopped: Option<Stopped>,
-    wake_driver: Option<Box<dyn Fn() + Send + Sync>>,
-}
-
-/// A result with its frame.
-#[derive(Clone)]
-struct PublishedResult {
-    /// The stored form of the result.
-    record: Arc<ResultRecord>,
-    frame: Frame,
-    /// The revision of the write that added or changed it last.
-    revision: u64,
 }
 
 /// A frame with the id of its result. That of progress is above all others.
@@ -89,7 +91,7 @@ struct Written {
 }
 
 /// What a reader gets next.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Step {
     /// The frames in the order in which they must be sent.
     pub frames: Vec<Frame>,
@@ -100,145 +102,40 @@ pub struct Step {
 }
 
 /// A read of the store, which readers at the same position share: what was not read, or `None` if the run was deleted.
-pub(super) type Read = Arc<Result<Option<Step>, StorageError>>;
-
-impl PublishedResult {
-    fn all(records: Vec<ResultRecord>, revision: u64) -> Vec<Self> {
-        let new = |record| Self { frame: frame("result", &record), record: Arc::new(record), revision };
-        records.into_iter().map(new).collect()
-    }
-
-    fn numbered(&self) -> NumberedFrame {
-        (self.record.id, Arc::clone(&self.frame))
-    }
-}
-
-impl State {
-    fn place(&self, id: u32) -> Option<usize> {
-        self.results.binary_search_by_key(&id, |result| result.record.id).ok()
-    }
-
-    /// Returns a progress frame with the modules that have ended since a revision, if there are any.
-    fn progress_since(&self, next: u64) -> Option<NumberedFrame> {
-        let seen = self.reports.partition_point(|(revision, _)| *revision < next);
-        let ended = self.reports[seen..].iter().map(|(_, report)| &**report);
-        let data = || ProgressData::of(&self.summary, ended);
-        (seen < self.reports.len()).then(|| (u32::MAX, frame("progress", &data())))
-    }
-
-    fn take(&mut self, delta: Delta, added: Vec<PublishedResult>, changed: Vec<PublishedResult>) {
-        let revision = delta.revision;
-        self.results.extend_from_slice(&added);
-        for result in &changed {
-            if let Some(at) = self.place(result.record.id) {
-                self.results[at] = result.clone();
-            }
-        }
-        self.reports.extend(delta.reports.into_iter().map(|report| (revision, Arc::new(report))));
-        (self.summary.progress, self.summary.coverage) = (delta.progress, delta.coverage);
-        self.summary.total_results = count(self.results.len());
-        if self.ring.len() == RING_WRITES {
-            self.ring.pop_front();
-        }
-        let progress = self.progress_since(revision);
-        let [added, changed] = [added, changed].map(|all| all.into_iter().map(|result| result.numbered()));
-        self.ring.push_back(Written { revision, frames: added.chain(progress).chain(changed).collect() });
-    }
-
-    fn end(&mut self, ending: Ending, is_stored: bool) {
-        let run = &mut self.summary;
-        (run.status, run.completed_at) = (ending.status(), Some(ending.completed_at));
-        run.error = ending.error;
-        if run.error.is_some() {
-            run.credits_charged = 0;
-        }
-        let mut last = family_frames(&self.lookups, &self.children);
-        last.push(frame("done", &DoneData { results_available: is_stored, ..DoneData::of(&self.summary) }));
-        self.done = Some(last.concat().into());
-        self.is_stored = is_stored;
-    }
-
-    fn wake_driver(&self) {
-        if let Some(wake) = &self.wake_driver {
-            wake();
-        }
-    }
-}
+pub(super) type Read = Result<Option<Step>, StorageError>;
 
 impl LiveRun {
-    /// Creates a run that this process is to drive. Its stored results count as published.
-    pub(super) fn resume(from: Resumable, changes: Arc<Changes>) -> Self {
-        let opening = RunSummary { queue_position: None, ..from.summary };
-        let coverage = ModuleReport::coverage_of(&from.done);
-        let progress = Progress::of(count(from.modules.len()), coverage);
-        let (total_results, base) = (count(from.results.len()), opening.revision);
-        let status = Status::Running;
+    /// Creates a run that this process is to drive. What is stored of it counts as published.
+    pub(super) fn resume(mut opening: Resumable, changes: Arc<Changes>) -> Self {
+        opening.summary.queue_position = None;
         let state = State {
-            summary: RunSummary { status, total_results, progress, coverage, ..opening.clone() },
-            results: PublishedResult::all(from.results, base),
-            reports: from.done.into_iter().map(|report| (base, Arc::new(report))).collect(),
-            lookups: from.lookups,
-            children: Vec::new(),
+            summary: opening.summary.clone(),
+            lookups: opening.lookups.clone(),
             ring: VecDeque::new(),
+            before_ring: (opening.lease.epoch > 0).then_some(opening.summary.revision),
             done: None,
             is_stored: false,
             stopped: None,
-            wake_driver: None,
         };
-        let began = (Instant::now(), from.ran_for);
-        Self { opening, lease: from.lease, modules: from.modules, began, changes, state: Mutex::new(state) }
+        let (driver, messages) = channel();
+        let health_updates = Mutex::new(HealthUpdates::new(opening.summary.id));
+        let (state, messages) = (Mutex::new(state), Mutex::new(messages));
+        Self { opening, began: Instant::now(), driver, messages, health_updates, changes, state }
     }
 
     /// Returns the id of the run.
     pub fn id(&self) -> RunId {
-        self.opening.id
+        self.opening.summary.id
     }
 
-    /// Returns the current state without results and reports.
+    /// Returns the current state.
     pub fn summary(&self) -> RunSummary {
         self.state.lock().summary.clone()
-    }
-
-    /// Returns the current state with all results, and a version that changes with them.
-    pub fn snapshot(&self) -> (RunSummary, Vec<Arc<ResultRecord>>, u64) {
-        let version = self.version();
-        let state = self.state.lock();
-        let results = state.results.iter().map(|result| Arc::clone(&result.record)).collect();
-        (state.summary.clone(), results, version)
     }
 
     /// Returns a number that changes whenever anything in the run changes.
     pub fn version(&self) -> u64 {
         self.changes.last()
-    }
-
-    /// Returns the complete run in its current state.
-    pub fn record(&self, as_of: Timestamp) -> RunRecord {
-        // The driver needs the lock, so results and reports are copied without it.
-        let (summary, lookups, results, reports) = {
-            let State { summary, lookups, results, reports, .. } = &*self.state.lock();
-            (summary.clone(), lookups.clone(), results.clone(), reports.clone())
-        };
-        RunRecord {
-            summary,
-            results: results.iter().map(|result| (*result.record).clone()).collect(),
-            modules: reports.iter().map(|(_, report)| (**report).clone()).collect(),
-            lookups,
-            follow: None,
-            as_of,
-            thumbnails: Thumbnails::new(),
-        }
-    }
-
-    /// Returns the reports of the modules that have ended.
-    pub fn reports(&self) -> Vec<Arc<ModuleReport>> {
-        self.state.lock().reports.iter().map(|(_, report)| Arc::clone(report)).collect()
-    }
-
-    /// Returns the current state of a result.
-    pub fn result(&self, id: u32) -> Option<ResultRecord> {
-        let state = self.state.lock();
-        state.place(id).map(|at| (*state.results[at].record).clone())
     }
 
     /// Returns whether the run has ended and is stored completely. It can then be removed from memory.
@@ -248,7 +145,7 @@ impl LiveRun {
 
     /// Returns whether the run has ended.
     pub fn has_ended(&self) -> bool {
-        self.state.lock().done.is_some()
+        self.state.lock().summary.status.is_terminal()
     }
 
     /// Returns the reason why this process no longer drives the run, if it was stopped.
@@ -275,12 +172,12 @@ impl LiveRun {
     /// Returns the time for which the run has been driven, by this process or another. The pause in between does not
     /// count.
     pub(super) fn driven_for(&self) -> Duration {
-        self.began.1 + self.began.0.elapsed()
+        self.opening.ran_for + self.began.elapsed()
     }
 
     /// Returns the moment at which the run has been driven for `time`.
     pub(super) fn driven_until(&self, time: Duration) -> Instant {
-        self.began.0 + time.saturating_sub(self.began.1)
+        self.began + time.saturating_sub(self.opening.ran_for)
     }
 
     /// Returns the delta of a driver that has collected nothing since the last write.
@@ -291,58 +188,62 @@ impl LiveRun {
     }
 
     /// Shows readers what a write has stored. Only the driver of the run calls this.
-    pub(super) fn add(&self, delta: Delta) {
-        self.publish(delta, None);
-    }
-
-    /// Shows readers what the last write has stored, and that the run has ended. The `done` frame is the last that they
-    /// get. `is_stored` says whether this is so. A run ends only once, so a further call can only mark it as stored.
-    pub(super) fn end(&self, delta: Delta, ending: Ending, is_stored: bool) {
-        if self.has_ended() {
-            self.state.lock().is_stored |= is_stored;
-        } else {
-            self.publish(delta, Some((ending, is_stored)));
-        }
-    }
-
-    fn publish(&self, mut delta: Delta, ending: Option<(Ending, bool)>) {
-        let is_empty = delta.is_empty();
+    pub(super) fn publish(&self, delta: &Delta) {
         // Results are serialized before the lock is taken, so that readers do not wait for thousands of them.
-        let [added, changed] = [&mut delta.added, &mut delta.changed]
-            .map(|records| PublishedResult::all(std::mem::take(records), delta.revision));
+        let numbered = |record: &ResultRecord| (record.id, frame("result", record));
+        let [added, changed] =
+            [&delta.added, &delta.changed].map(|all| all.iter().map(numbered).collect::<Vec<_>>());
         self.change(|state| {
-            state.summary.revision = delta.revision;
-            state.lookups = std::mem::take(&mut delta.lookups);
-            if !is_empty {
-                state.take(delta, added, changed);
+            let run = &mut state.summary;
+            (run.revision, run.progress, run.coverage) = (delta.revision, delta.progress, delta.coverage);
+            run.total_results += count(added.len());
+            state.lookups.clone_from(&delta.lookups);
+            if delta.is_empty() {
+                return false;
             }
-            let has_ended = ending.map(|(ending, is_stored)| state.end(ending, is_stored)).is_some();
-            has_ended || !is_empty
+            let data = || ProgressData::of(&state.summary, &delta.reports);
+            let progress = (!delta.reports.is_empty()).then(|| (u32::MAX, frame("progress", &data())));
+            let frames = added.into_iter().chain(progress).chain(changed).collect();
+            if state.ring.len() == RING_WRITES {
+                state.before_ring = state.ring.pop_front().map(|write| write.revision);
+            }
+            state.ring.push_back(Written { revision: delta.revision, frames });
+            true
         });
     }
 
-    /// Sets the runs that leads of this run have started. Readers learn of them before the `done` frame.
-    pub(super) fn set_children(&self, children: Vec<(FollowedLead, RunSummary)>) {
-        self.state.lock().children = children;
-    }
-
-    /// Sets the function that wakes the driver.
-    pub(super) fn set_driver(&self, wake: impl Fn() + Send + Sync + 'static) {
-        self.state.lock().wake_driver = Some(Box::new(wake));
+    /// Shows readers that the run has ended, with what the last write has stored, or would have stored if the store took it.
+    /// `is_stored` says whether it did. A further call can only mark the end as stored.
+    pub(super) fn end(&self, last: &Delta, ending: &Ending, is_stored: bool) {
+        if !self.has_ended() {
+            self.publish(last);
+        }
+        self.change(|state| {
+            let run = &mut state.summary;
+            (run.status, run.completed_at) = (ending.status(), Some(ending.completed_at));
+            run.error.clone_from(&ending.error);
+            if run.error.is_some() {
+                run.credits_charged = 0;
+            }
+            let data = DoneData { results_available: false, ..DoneData::of(run) };
+            (state.done, state.is_stored) = ((!is_stored).then(|| frame("done", &data)), is_stored);
+            true
+        });
     }
 
     /// Wakes the driver and lets it save, which says whether the run was stopped through another instance.
     pub(super) fn wake_driver(&self) {
-        self.state.lock().wake_driver();
+        // The run holds the receiver too, so this does not fail.
+        let _ = self.driver.send(Message::Woken);
     }
 
     /// Stops the run in this process, unless it was stopped for another reason before. Wakes the driver and the readers.
     pub(super) fn stop(&self, why: Stopped) {
         self.change(|state| {
             state.stopped.get_or_insert(why);
-            state.wake_driver();
             true
         });
+        self.wake_driver();
     }
 
     /// Stops the run, because the store has refused a write or another instance drives it.
@@ -361,9 +262,9 @@ impl LiveRun {
                 return false;
             }
             state.summary.stopped_at = Some(at);
-            state.wake_driver();
             true
         });
+        self.wake_driver();
     }
 
     /// Waits until the run is stopped, or the moment is reached.
@@ -388,29 +289,22 @@ impl LiveRun {
         }
     }
 
-    /// Returns whether a reader at that position can read on from memory. What was written before this process drove the
-    /// run is only shown as a whole.
-    pub(super) fn serves(&self, at: Position) -> bool {
-        at == Position::default() || at.next > self.opening.revision
-    }
-
-    /// Returns what a reader at that position has not read, without results up to `left_out`. Returns `None` if there is
-    /// nothing.
+    /// Returns what a reader at that position has not read, without results up to `left_out`. Returns `None` if the store
+    /// has it: what was written before the ring begins, and the end.
     pub(super) fn after(&self, at: Position, left_out: u32) -> Option<Step> {
         let state = self.state.lock();
-        let is_in_ring = state.ring.front().is_some_and(|first| first.revision <= at.next);
-        let frames: Vec<NumberedFrame> = if at.page.is_none() && is_in_ring {
-            let unread = state.ring.partition_point(|write| write.revision < at.next);
-            state.ring.range(unread..).flat_map(|write| &write.frames).cloned().collect()
-        } else {
-            // This is a new reader, or one that has fallen behind the ring.
-            let unread = state.results.iter().filter(|it| at.is_before(it.record.id, it.revision));
-            unread.map(PublishedResult::numbered).chain(state.progress_since(at.next)).collect()
-        };
-        let wanted = frames.into_iter().filter(|(id, _)| *id > left_out).map(|(_, frame)| frame);
+        // A new reader gets the results as they are now, which the store has, and not each write.
+        let is_new = at.next == 0 && !state.ring.is_empty();
+        let is_in_ring = state.before_ring.map_or(!is_new, |last| at.next > last);
+        let is_at_the_end = state.is_stored && at.next > state.summary.revision;
+        if at.page.is_some() || !is_in_ring || is_at_the_end {
+            return None;
+        }
+        let unread = state.ring.partition_point(|write| write.revision < at.next);
+        let written = state.ring.range(unread..).flat_map(|write| &write.frames);
+        let wanted = written.filter(|(id, _)| *id > left_out).map(|(_, frame)| Arc::clone(frame));
         let frames = wanted.chain(state.done.clone()).collect();
-        let (end, is_last) = (at.behind(state.summary.revision), state.done.is_some());
-        (is_last || end != at).then_some(Step { frames, end, is_last })
+        Some(Step { frames, end: at.behind(state.summary.revision), is_last: state.done.is_some() })
     }
 }
 

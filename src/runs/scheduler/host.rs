@@ -1,5 +1,5 @@
-//! One host: the checks that it has, the queue of those that wait for it, and [`AdaptiveLimit`]: the number of concurrent
-//! checks, which follows the answers of the host (AIMD, additive increase and multiplicative decrease, as in TCP).
+//! One host: the checks that it has, the queue of those that wait for it, and the number of concurrent checks, which follows
+//! the answers of the host (AIMD, additive increase and multiplicative decrease, as in TCP).
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -23,8 +23,18 @@ pub(super) type Owner = (Option<AccountId>, Option<GroupId>);
 ///
 /// Checks of batches let all others go first, and leave one place free for them, so that a search never waits for a
 /// batch at a slow host.
+///
+/// The maximum number of its concurrent checks is 2 at first and never above the configured maximum. It grows by one with
+/// each conclusive answer, or, once the host has been overloaded, by one with as many conclusive answers as the limit. It
+/// also grows while it is not fully used: if many searches begin at once, what was learned from earlier ones decides how
+/// long they take. Each check that finds the host overloaded halves it, down to 1.
 pub(super) struct Host {
-    pub(super) limit: AdaptiveLimit,
+    /// The number of checks that may run at once, and the configured maximum, at least 1.
+    pub(super) limit: usize,
+    most: usize,
+    /// The number of conclusive answers that count for the next step of the limit.
+    answers: usize,
+    was_overloaded: bool,
     /// The number of places that checks of batches leave free.
     spare: usize,
     pub(super) busy: usize,
@@ -49,8 +59,12 @@ struct Place {
 impl Host {
     /// Creates a host about which nothing is known, and which never has more than `most` checks.
     pub(super) fn new(most: usize, now: Instant) -> Self {
+        let most = most.max(1);
         Self {
-            limit: AdaptiveLimit::new(most),
+            limit: START.min(most),
+            most,
+            answers: 0,
+            was_overloaded: false,
             spare: 1,
             busy: 0,
             waiting: BTreeMap::new(),
@@ -63,15 +77,12 @@ impl Host {
 
     /// Creates a host that is none of a site, with that many places.
     pub(super) fn of_this_side(places: usize, now: Instant) -> Self {
-        let most = places.max(1);
-        let limit = AdaptiveLimit { limit: most, ..AdaptiveLimit::new(most) };
-        Self { limit, spare: 0, ..Self::new(most, now) }
+        Self { limit: places.max(1), spare: 0, ..Self::new(places, now) }
     }
 
     /// Returns whether another check may run.
     pub(super) fn has_place(&self, is_of_batch: bool) -> bool {
-        let limit = self.limit.get();
-        self.busy < if is_of_batch { limit.saturating_sub(self.spare).max(1) } else { limit }
+        self.busy < if is_of_batch { self.limit.saturating_sub(self.spare).max(1) } else { self.limit }
     }
 
     /// Returns whether a check that was not in the queue may run: it passes no other one.
@@ -112,13 +123,30 @@ impl Host {
         // A timeout of the only check, or beside others that came to a conclusion, is not due to the load.
         let is_due_to_load = self.busy > 1 && self.concluded < Some(began);
         if feedback != Feedback::TimedOut || is_due_to_load {
-            self.limit.note(feedback);
+            self.adapt(feedback);
         }
         if feedback == Feedback::Conclusive {
             self.concluded = Some(now);
         }
         self.busy -= 1;
         self.used = now;
+    }
+
+    /// Adapts the limit to the end of a check.
+    fn adapt(&mut self, feedback: Feedback) {
+        let least = match feedback {
+            Feedback::Overloaded | Feedback::TimedOut => 1,
+            Feedback::Refused => START.min(self.limit),
+            Feedback::Conclusive if self.limit < self.most => {
+                self.answers += 1;
+                if !self.was_overloaded || self.answers >= self.limit {
+                    (self.limit, self.answers) = (self.limit + 1, 0);
+                }
+                return;
+            }
+            Feedback::Conclusive | Feedback::Neutral => return,
+        };
+        (self.limit, self.answers, self.was_overloaded) = ((self.limit / 2).max(least), 0, true);
     }
 
     /// Returns whether the host asked for a pause that has not ended.
@@ -128,14 +156,14 @@ impl Host {
 
     /// Returns whether nothing is known about the host that later checks need.
     pub(super) fn is_forgettable(&self, now: Instant) -> bool {
-        let is_unlimited =
-            self.spare == 0 || self.limit.is_initial() || now.duration_since(self.used) >= FORGET_AFTER;
+        let is_initial = self.limit == START.min(self.most) && self.answers == 0 && !self.was_overloaded;
+        let is_unlimited = self.spare == 0 || is_initial || now.duration_since(self.used) >= FORGET_AFTER;
         self.busy == 0 && self.waiting.is_empty() && self.paused_until.is_none() && is_unlimited
     }
 }
 
 /// The limit of a host about which nothing is known.
-const START: usize = 2;
+pub(super) const START: usize = 2;
 
 /// The meaning of the end of a check for the limits of its hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -175,60 +203,6 @@ fn is_ended_by_this_side(reason: Option<Reason>) -> bool {
     reason.is_some_and(|reason| {
         reason.is_end_of_run() || matches!(reason, Reason::TimeoutRules | Reason::TimeoutResolve)
     })
-}
-
-/// The maximum number of concurrent checks of a host.
-///
-/// It is 2 at first and never above the configured maximum. It grows by one with each conclusive answer, or, once the
-/// host has been overloaded, by one with as many conclusive answers as the limit. It also grows while it is not fully
-/// used: if many searches begin at once, what was learned from earlier ones decides how long they take. Each check that
-/// finds the host overloaded halves it, down to 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct AdaptiveLimit {
-    limit: usize,
-    most: usize,
-    /// The number of conclusive answers that count for the next step.
-    answers: usize,
-    was_overloaded: bool,
-}
-
-impl AdaptiveLimit {
-    /// Creates the limit of an unknown host. `most` is the configured maximum, at least 1.
-    pub(super) fn new(most: usize) -> Self {
-        let most = most.max(1);
-        Self { limit: START.min(most), most, answers: 0, was_overloaded: false }
-    }
-
-    /// Returns the number of checks that may run at once.
-    pub(super) fn get(&self) -> usize {
-        self.limit
-    }
-
-    /// Takes the end of a check into account.
-    pub(super) fn note(&mut self, feedback: Feedback) {
-        let halved = |least: usize| Self {
-            limit: (self.limit / 2).max(least.min(self.limit)),
-            answers: 0,
-            was_overloaded: true,
-            ..*self
-        };
-        match feedback {
-            Feedback::Overloaded | Feedback::TimedOut => *self = halved(1),
-            Feedback::Refused => *self = halved(START),
-            Feedback::Conclusive if self.limit < self.most => {
-                self.answers += 1;
-                if !self.was_overloaded || self.answers >= self.limit {
-                    (self.limit, self.answers) = (self.limit + 1, 0);
-                }
-            }
-            Feedback::Conclusive | Feedback::Neutral => {}
-        }
-    }
-
-    /// Returns whether the limit is that of an unknown host.
-    pub(super) fn is_initial(&self) -> bool {
-        *self == Self::new(self.most)
-    }
 }
 
 #[cfg(test)]
@@ -271,10 +245,10 @@ mod tests {
 
     #[test]
     fn the_limit_grows_by_one_each_and_after_an_overload_by_one_for_as_many_answers_as_the_limit() {
-        let mut limit = AdaptiveLimit::new(6);
+        let mut host = Host::new(6, Instant::now());
         let mut after = |feedback| {
-            limit.note(feedback);
-            limit.get()
+            host.adapt(feedback);
+            host.limit
         };
         assert_eq!([Feedback::Conclusive; 5].map(&mut after), [3, 4, 5, 6, 6]);
         assert_eq!([Feedback::Overloaded; 4].map(&mut after), [3, 1, 1, 1]);

@@ -31,11 +31,11 @@ use crate::base::ids::AccountId;
 use crate::base::threads;
 use crate::modules::outcome::{Outcome, Pause, Report};
 use crate::modules::reason::Reason;
-use crate::modules::terms::{Denial, ModuleTrial};
-use host::{AdaptiveLimit, TaskId};
+use crate::modules::terms::Denial;
 pub use host::{Feedback, GroupId};
-use state::{BROWSERS, End, GroupState, State, TakenFrom, Waiting, pictures_of};
-pub use state::{Kind, Permit, Scheduler, Task, Turn, Work};
+use host::{START, TaskId};
+use state::{BROWSERS, GroupState, State, TakenFrom, Waiting};
+pub use state::{Kind, Permit, Scheduler, Task, Turn, Work, pictures_of};
 
 /// The longest time for which a site's `Retry-After` is followed, so that a wrong one does not disable a module
 /// permanently.
@@ -62,20 +62,11 @@ pub fn denied_report(denial: Denial) -> Report {
 /// The place of a run in the scheduler. Dropping it removes the checks that wait.
 pub struct Group {
     scheduler: Arc<Scheduler>,
-    id: GroupId,
+    /// Its number.
+    pub id: GroupId,
 }
 
 impl Group {
-    /// Adds tasks.
-    pub fn add(&self, tasks: Vec<(Task, Work)>) {
-        self.scheduler.add(self.id, tasks);
-    }
-
-    /// Returns the host that its pictures need besides that of their site.
-    pub fn pictures(&self) -> String {
-        pictures_of(self.id)
-    }
-
     /// Removes everything that waits.
     pub fn cancel(&self) {
         let removed = self.scheduler.state.lock().cancel(self.id);
@@ -127,28 +118,22 @@ impl Scheduler {
     }
 
     /// Adds tasks to a group, unless it has ended.
-    pub fn add(self: &Arc<Self>, group: GroupId, tasks: Vec<(Task, Work)>) {
+    pub fn add(self: &Arc<Self>, group: GroupId, mut tasks: Vec<(Task, Work)>) {
         let mut state = self.state.lock();
-        if !state.groups.contains_key(&group) {
-            return;
-        }
-        let mut order = Vec::with_capacity(tasks.len());
-        for (task, work) in tasks {
-            let id = state.next_id();
+        tasks.sort_by_cached_key(|(task, _)| {
             let rank = task.module.as_ref().and_then(|module| module.entry().rank).unwrap_or(u32::MAX);
             // Fast modules come first, in steps of half a second at an unknown host. Within a step, they are ordered by
             // popularity.
-            let step = (task.expected / at_once(&state, &task)).as_millis() / 250;
-            order.push(((step, rank, id), task.kind));
-            state.tasks.insert(id, Waiting { task, work, group, has_followed: false });
-        }
-        let Some(group) = state.groups.get_mut(&group) else { return };
-        order.sort_unstable_by_key(|(place, _)| *place);
-        for ((.., id), kind) in order {
-            match kind {
-                Kind::Check => group.ready.push_back(id),
-                Kind::Picture | Kind::IfFree => group.ready.push_front(id),
+            ((task.expected / at_once(&state, task)).as_millis() / 250, rank)
+        });
+        for (task, work) in tasks {
+            let id = state.next_id();
+            let Some(GroupState { ready, .. }) = state.groups.get_mut(&group) else { return };
+            match task.kind {
+                Kind::Check => ready.push_back(id),
+                Kind::Picture | Kind::IfFree => ready.push_front(id),
             }
+            state.tasks.insert(id, Waiting { task, work, group, has_followed: false });
         }
         self.call_workers(state);
     }
@@ -158,7 +143,7 @@ impl Scheduler {
         state.return_delayed(now);
         loop {
             let (id, from) = state.next()?;
-            if let Some(turn) = self.try_to_start(state, id, &from, now) {
+            if let Some(turn) = self.try_to_start(state, id, from, now) {
                 return Some((state.tasks.remove(&id)?.work, turn));
             }
         }
@@ -169,12 +154,12 @@ impl Scheduler {
         self: &Arc<Self>,
         state: &mut State,
         id: TaskId,
-        from: &TakenFrom,
+        from: TakenFrom,
         now: Instant,
     ) -> Option<Turn> {
         let Waiting { task, group, has_followed, .. } = state.tasks.get(&id)?;
-        let run = *group;
-        let GroupState { account, is_of_batch, skips_failing: skips, .. } = *state.groups.get(group)?;
+        let group = *group;
+        let GroupState { account, is_of_batch, skips_failing, .. } = *state.groups.get(&group)?;
         if let Some(question) = &task.question {
             if let Some(report) = self.answers.get(question) {
                 return Some(Err(Box::new(report)));
@@ -184,19 +169,15 @@ impl Scheduler {
                 return None;
             }
         }
-        let module = task.module.clone().filter(|_| skips);
-        let hosts = match module.as_ref().and_then(|module| self.health.module_denial(module)) {
-            Some(denial) => Err(denial),
-            None => self.choose_source(state, task, skips, now),
-        };
-        let hosts = match hosts {
+        let (module, question) = (task.module.clone(), task.question.clone());
+        let hosts = match self.choose_source(state, task, skips_failing, now) {
             Ok(hosts) => hosts,
             Err(denial) => return Some(Err(Box::new(denied_report(denial)))),
         };
         for name in &hosts {
             let Some(host) = state.hosts.get_mut(name) else { continue };
             // A check from the queue of the host has waited for its turn there, but not at its other hosts.
-            let is_free = match from {
+            let is_free = match &from {
                 TakenFrom::Queue(queue) if queue == name => host.has_place(is_of_batch),
                 _ => host.admits_newcomer(is_of_batch),
             };
@@ -206,73 +187,57 @@ impl Scheduler {
             if task.kind == Kind::IfFree {
                 state.tasks.remove(&id);
             } else {
-                let owner = if name == BROWSERS { (None, Some(run)) } else { (account, None) };
+                let owner = if name == BROWSERS { (None, Some(group)) } else { (account, None) };
                 host.wait(id, owner, is_of_batch);
             }
             return None;
         }
-        if let Some(paced) = task.module.clone()
-            && let Err(at) = state.reserve(&paced, now, now)
+        if let Some(module) = &module
+            && let Err(at) = state.reserve(module, now, now)
         {
             state.delayed.insert((at, id));
             return None;
         }
         // A quarantine that has begun since then does not stop it.
-        let trial = module.and_then(|module| self.health.module_access(&module).ok()).flatten();
-        let end = if let TakenFrom::Run(end) = from { *end } else { End::Front };
-        Some(Ok(Box::new(self.grant(state, id, end, hosts, trial, now)?)))
-    }
-
-    /// Starts a check at its hosts.
-    fn grant(
-        self: &Arc<Self>,
-        state: &mut State,
-        id: TaskId,
-        end: End,
-        hosts: Vec<String>,
-        module_trial: Option<ModuleTrial>,
-        now: Instant,
-    ) -> Option<Permit> {
-        for name in &hosts {
-            state.host(name, now).busy += 1;
-        }
-        let Waiting { task, group: group_id, .. } = state.tasks.get(&id)?;
-        let group = state.groups.get_mut(group_id)?;
-        let is_tried = |host: &&String| group.skips_failing && self.health.circuits.of(host).is_some();
+        let tried = module.as_ref().filter(|_| skips_failing);
+        let module_trial = tried.and_then(|module| self.health.module_access(module).ok()).flatten();
+        state.begin(id, from, &hosts, now);
+        let is_tried = |host: &&String| skips_failing && self.health.circuits.of(host).is_some();
         let trials = hosts.iter().filter(is_tried).cloned().collect();
-        group.running.insert(id, end);
-        if let Some(question) = &task.question {
-            state.asking.entry(question.clone()).or_default();
-        }
-        Some(Permit {
+        Some(Ok(Box::new(Permit {
             scheduler: Arc::clone(self),
-            group: *group_id,
+            group,
             task: id,
             hosts,
-            question: task.question.clone(),
-            skips_failing: group.skips_failing,
+            question,
+            skips_failing,
             trials,
             tried: Mutex::default(),
             module_trial,
-            module: task.module.clone(),
+            module,
             began: now,
             feedback: Feedback::Neutral,
-        })
+        })))
     }
 
-    /// Returns the hosts of the first source without a host that must not be contacted now.
+    /// Returns the hosts of the first source without a host that must not be contacted now, unless the module must not be
+    /// asked.
     fn choose_source(
         &self,
         state: &State,
         task: &Task,
-        skips_open_circuits: bool,
+        skips_failing: bool,
         now: Instant,
     ) -> Result<Vec<String>, Denial> {
         let denial = |name: &String| match state.hosts.get(name) {
             Some(host) if host.is_paused(now) => Some(Denial::Pause),
-            _ if !skips_open_circuits => None,
+            _ if !skips_failing => None,
             _ => self.health.circuits.denial(name),
         };
+        let module = task.module.as_ref().filter(|_| skips_failing);
+        if let Some(denial) = module.and_then(|module| self.health.module_denial(module)) {
+            return Err(denial);
+        }
         let mut first = None;
         for hosts in &task.sources {
             match hosts.iter().find_map(denial) {
@@ -383,9 +348,9 @@ impl Scheduler {
 
 /// Returns how many checks of the hosts that a task needs first may run at once now.
 fn at_once(state: &State, task: &Task) -> u32 {
-    let unknown = AdaptiveLimit::new(state.most_of_host).get();
+    let unknown = START.min(state.most_of_host.max(1));
     let hosts = task.sources.first().into_iter().flatten();
-    let least = hosts.map(|name| state.hosts.get(name).map_or(unknown, |host| host.limit.get())).min();
+    let least = hosts.map(|name| state.hosts.get(name).map_or(unknown, |host| host.limit)).min();
     least.and_then(|least| u32::try_from(least).ok()).unwrap_or(u32::MAX)
 }
 

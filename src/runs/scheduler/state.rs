@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use super::host::{Feedback, GroupId, Host, TaskId};
-use crate::base::ids::AccountId;
+use crate::base::ids::{AccountId, RunId};
 use crate::modules::module::Module;
 use crate::modules::outcome::Report;
 use crate::modules::query::Query;
 use crate::modules::terms::{Access, Denial, HostAccess, ModuleTrial};
 use crate::runs::health::HealthTable;
-use crate::runs::shared_answers::{Answer, Question, SharedAnswers};
+use crate::runs::shared_answers::{Question, SharedAnswers};
 
 /// The most pictures of a run that are fetched at once.
 const PICTURES: usize = 4;
@@ -27,7 +27,7 @@ const BATCH_WORKERS: usize = 4;
 pub(super) const BROWSERS: &str = "(browsers)";
 
 /// Returns the host that the pictures of a run need besides that of their site.
-pub(super) fn pictures_of(group: GroupId) -> String {
+pub fn pictures_of(group: GroupId) -> String {
     format!("(pictures of {group})")
 }
 
@@ -77,20 +77,13 @@ impl Task {
     }
 }
 
-/// Where in the order of its run a task begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
-    /// Before the others: pictures, and the checks of popular and fast modules.
-    Front,
-    /// After the others: the checks of modules whose hosts are expected to need longest for each check.
-    Tail,
-}
-
 /// Where a task was taken whose turn has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TakenFrom {
-    /// An end of its run.
-    Run(End),
+    /// The front of its run: pictures, and the checks of popular and fast modules.
+    Front,
+    /// The end of its run: the checks of modules whose hosts are expected to need longest for each check.
+    Tail,
     /// The queue of this host.
     Queue(String),
 }
@@ -122,20 +115,20 @@ pub(super) struct GroupState {
     pub(super) skips_failing: bool,
     /// The tasks that may begin: pictures, and then the checks, those of popular and fast modules first.
     pub(super) ready: VecDeque<TaskId>,
-    /// The tasks that have begun, each with the end at which it was taken.
-    pub(super) running: HashMap<TaskId, End>,
+    /// The tasks that have begun.
+    pub(super) running: HashMap<TaskId, TakenFrom>,
 }
 
 impl GroupState {
     /// Takes the next task. `window` is the run's share of the workers: a sixteenth of it begins with the slowest checks,
     /// since the run waits for them. Then come those whose hits come soonest, and the last quarter goes to slow ones again.
-    fn next(&mut self, window: usize) -> Option<(TaskId, End)> {
-        let tail = self.running.values().filter(|end| **end == End::Tail).count();
+    fn next(&mut self, window: usize) -> Option<(TaskId, TakenFrom)> {
+        let tail = self.running.values().filter(|from| **from == TakenFrom::Tail).count();
         let all = self.running.len();
         let is_tail_due = tail < window / 16 || (all >= window - window / 4 && tail < window / 4);
         match is_tail_due {
-            true => self.ready.pop_back().map(|id| (id, End::Tail)),
-            false => self.ready.pop_front().map(|id| (id, End::Front)),
+            true => self.ready.pop_back().map(|id| (id, TakenFrom::Tail)),
+            false => self.ready.pop_front().map(|id| (id, TakenFrom::Front)),
         }
     }
 }
@@ -204,6 +197,18 @@ impl State {
         }
     }
 
+    /// Begins a task at its hosts.
+    pub(super) fn begin(&mut self, id: TaskId, from: TakenFrom, hosts: &[String], now: Instant) {
+        hosts.iter().for_each(|name| self.host(name, now).busy += 1);
+        let Some(Waiting { task, group, .. }) = self.tasks.get(&id) else { return };
+        if let Some(question) = &task.question {
+            self.asking.entry(question.clone()).or_default();
+        }
+        if let Some(group) = self.groups.get_mut(group) {
+            group.running.insert(id, from);
+        }
+    }
+
     /// Frees a host of a check.
     pub(super) fn free(&mut self, name: &str, feedback: Feedback, began: Instant, now: Instant) {
         let Some(host) = self.hosts.get_mut(name) else { return };
@@ -253,7 +258,7 @@ impl State {
     }
 
     /// Takes a task of the group whose turn it is, of all or of those that would begin with it.
-    fn next_of_groups(&mut self, begins: bool) -> Option<(TaskId, End)> {
+    fn next_of_groups(&mut self, begins: bool) -> Option<(TaskId, TakenFrom)> {
         let may_begin = self.may_begin();
         let mut of_account: HashMap<Option<AccountId>, usize> = HashMap::new();
         for group in self.groups.values() {
@@ -273,7 +278,7 @@ impl State {
     }
 
     /// Takes a task from the queue of a host that has a place for it.
-    fn next_of_hosts(&mut self) -> Option<(TaskId, String)> {
+    fn next_of_hosts(&mut self) -> Option<(TaskId, TakenFrom)> {
         let may_begin = self.may_begin();
         let Self { hosts, tasks, groups, free_hosts, .. } = self;
         let is_wanted = |id| {
@@ -281,19 +286,17 @@ impl State {
             group.is_some_and(|group| may_begin[usize::from(group.is_of_batch)])
         };
         free_hosts.retain(|name| hosts.get(name).is_some_and(Host::has_turn));
-        free_hosts.iter().find_map(|name| Some((hosts.get_mut(name)?.next_turn(is_wanted)?, name.clone())))
+        let turn = |name: &String| {
+            Some((hosts.get_mut(name)?.next_turn(is_wanted)?, TakenFrom::Queue(name.clone())))
+        };
+        free_hosts.iter().find_map(turn)
     }
 
     /// Takes the next task: the first one of each run but those of batches, then those whose turn at a host has come,
     /// since the host is idle until then, then all others.
     pub(super) fn next(&mut self) -> Option<(TaskId, TakenFrom)> {
-        if let Some((id, end)) = self.next_of_groups(true) {
-            return Some((id, TakenFrom::Run(end)));
-        }
-        if let Some((id, host)) = self.next_of_hosts() {
-            return Some((id, TakenFrom::Queue(host)));
-        }
-        self.next_of_groups(false).map(|(id, end)| (id, TakenFrom::Run(end)))
+        let first = self.next_of_groups(true).or_else(|| self.next_of_hosts());
+        first.or_else(|| self.next_of_groups(false))
     }
 
     /// Reserves the next check of a module, which may begin at the returned time.
@@ -354,11 +357,11 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// Ends the check: frees its hosts and adapts their limits, and gives its answer to the checks that wait for it.
-    pub fn end(mut self, feedback: Feedback, answer: Option<Answer>) {
+    /// Ends the check: frees its hosts and adapts their limits, and shares the report of a run with other checks.
+    pub fn end(mut self, feedback: Feedback, shared: Option<(RunId, &Arc<Report>)>) {
         self.feedback = feedback;
-        if let (Some(question), Some(answer)) = (&self.question, answer) {
-            self.scheduler.answers.insert(question, answer);
+        if let (Some(question), Some((run, report))) = (&self.question, shared) {
+            self.scheduler.answers.insert(question, run, report);
         }
     }
 

@@ -48,7 +48,7 @@ impl World {
             let sender = self.sender.clone();
             (task, Box::new(move |turn| sender.send((place, turn)).unwrap()))
         };
-        group.add(tasks.into_iter().map(with_work).collect());
+        self.scheduler.add(group.id, tasks.into_iter().map(with_work).collect());
     }
 
     /// Adds checks of the host "a".
@@ -320,7 +320,7 @@ fn a_few_pictures_of_a_run_are_fetched_at_once_before_its_checks() {
     let world = World::new(6);
     let group = world.join(None, false);
     let picture = |place: usize| {
-        let hosts = vec![format!("host{place}"), group.pictures()];
+        let hosts = vec![format!("host{place}"), pictures_of(group.id)];
         (place, Task::plain(Kind::Picture, vec![hosts]))
     };
     world.ask(&group, [World::task(10, &[&["a"]]), World::task(11, &[&["b"]])]);

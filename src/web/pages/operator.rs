@@ -103,7 +103,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
         feed: catalog.feed(),
         modules,
         learned,
-        configured_deadline: duration(health.check_timeout().as_millis() as u64),
+        configured_deadline: duration(health.check_timeout.as_millis() as u64),
         chips,
         form,
         rows,
