@@ -24,6 +24,10 @@ const SHARED: Duration = Duration::from_secs(5);
 /// The interval of tasks that are not urgent.
 const SLOW: Duration = Duration::from_secs(15);
 
+/// The time after which what is still unconfirmed is undone. A database server that was suspended may commit an earlier
+/// transaction after it answers again; by then idle transactions (30 s), locks and statements have timed out.
+const CONFIRMED_WITHIN: Duration = Duration::from_secs(60);
+
 /// A task: its name in metrics, its interval, and its work, which takes a moment only.
 type Task<T> = (&'static str, Duration, fn(&mut T));
 
@@ -34,12 +38,17 @@ const TASKS: &[Task<Maintenance>] = &[
     ("batches", Duration::ZERO, |own| own.services.runs().feed_batches()),
     ("families", SHARED, |own| own.services.runs().advance_idle()),
     ("health", SHARED, |own| own.services.runs().health.share()),
-    ("unconfirmed", SHARED, |own| own.services.runs().undo_unconfirmed()),
+    ("unconfirmed", SHARED, |own| {
+        let undone = own.services.shared.store.undo_unconfirmed(CONFIRMED_WITHIN);
+        log_failure("cannot undo what was not confirmed", undone);
+    }),
     ("watches", PAUSE, |own| own.watches.run_due_tasks()),
     ("watch_credits", Duration::from_secs(60), |own| own.watches.resume_paid()),
     ("deletions", Duration::ZERO, |own| own.services.shared.accounts.finish_deletions()),
     ("retention", PAUSE, |own| own.retention.sweep()),
-    ("wipe", PAUSE, |own| own.retention.wipe()),
+    ("wipe", PAUSE, |own| {
+        log_failure("cannot wipe deleted data from the database's log", own.services.shared.store.wipe());
+    }),
     ("suppression", PAUSE, Maintenance::read_suppression),
     ("rate_limits", PAUSE, |own| own.services.shared.limiter.sweep()),
     ("run_caches", SLOW, |own| own.services.runs().sweep_caches()),

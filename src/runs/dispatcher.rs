@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use log::{error, log, warn};
 
@@ -21,10 +21,6 @@ use crate::modules::reason::Reason;
 
 /// The stack size of a driver, which holds no page and no document.
 const DRIVER_STACK_BYTES: usize = 512 * 1024;
-
-/// The time after which what is still unconfirmed is undone. A database server that was suspended may commit an earlier
-/// transaction after it answers again; by then idle transactions (30 s), locks and statements have timed out.
-const CONFIRMED_WITHIN: Duration = Duration::from_secs(60);
 
 /// The right to drive runs, one after the other. Dropping the slot frees it.
 pub(super) struct Slot(Arc<Runs>);
@@ -282,12 +278,5 @@ impl Runs {
     pub fn sweep_caches(&self) {
         self.checker.evict_expired();
         self.scheduler.answers.sweep(Instant::now());
-    }
-
-    /// Undoes the starts of runs that their callers did not confirm.
-    pub fn undo_unconfirmed(&self) {
-        if let Err(error) = self.store.undo_unconfirmed(CONFIRMED_WITHIN) {
-            log!(error.log_level(), "cannot undo what was not confirmed: {error}");
-        }
     }
 }

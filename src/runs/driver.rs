@@ -137,7 +137,8 @@ impl TimeLimit {
             Some(budget) => (budget, BUDGET_GRACE, Reason::TimeBudget),
             None => (run_timeout, DEADLINE_GRACE, Reason::RunDeadline),
         };
-        let at = run.driven_until(time);
+        // Only the time for which it is driven counts, by this process or another.
+        let at = run.began + time.saturating_sub(run.opening.ran_for);
         Self { at, abandon_at: at + grace, reason }
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn try_to_store(
                 Some(_) => runs.figures.note_failure(summary.credits_charged),
                 None => runs.figures.completed.one(),
             }
-            runs.figures.run_durations.note(run.driven_for());
+            runs.figures.run_durations.note(run.opening.ran_for + run.began.elapsed());
             run.end(last, ending, true);
         }
         Write::LeaseLost => run.lose(),

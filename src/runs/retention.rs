@@ -51,14 +51,6 @@ impl RetentionTask {
         }
     }
 
-    /// Removes the data of deleted runs from other places of the store. The maintenance thread calls this about once
-    /// a second.
-    pub fn wipe(&self) {
-        if let Err(error) = self.store.wipe() {
-            log!(error.log_level(), "cannot wipe deleted data from the database's log: {error}");
-        }
-    }
-
     /// Removes runs that are due until a round is over, and counts them.
     fn run_round(&mut self, removed: &mut u64) -> Result<(), StorageError> {
         // All of a round uses one time, so that a jump of the clock in the middle of it is noticed before the next one.

@@ -55,7 +55,7 @@ pub struct LiveRun {
     /// The run as it was stored when this process began to drive it. [`Self::summary`] has its current state.
     pub(super) opening: Resumable,
     /// The moment at which this process began to drive the run.
-    began: Instant,
+    pub(super) began: Instant,
     /// What the driver gets.
     pub(super) driver: Sender<Message>,
     /// What the driver has not received yet. It is locked as long as the run is driven.
@@ -167,17 +167,6 @@ impl LiveRun {
     /// Returns whether this copy of the run is out of date, because another instance drives the run or it was deleted.
     pub(super) fn is_gone(&self) -> bool {
         matches!(self.stopped(), Some(Stopped::LeaseLost | Stopped::Deleted))
-    }
-
-    /// Returns the time for which the run has been driven, by this process or another. The pause in between does not
-    /// count.
-    pub(super) fn driven_for(&self) -> Duration {
-        self.opening.ran_for + self.began.elapsed()
-    }
-
-    /// Returns the moment at which the run has been driven for `time`.
-    pub(super) fn driven_until(&self, time: Duration) -> Instant {
-        self.began + time.saturating_sub(self.opening.ran_for)
     }
 
     /// Returns the delta of a driver that has collected nothing since the last write.
