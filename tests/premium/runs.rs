@@ -198,8 +198,8 @@ fn premium_runs_share_the_browsers_fairly() {
     let large = drawn_only(&bench, "large", 12);
     eventually("the large run has both browsers", || bench.web.open_now() == 2);
     let small = drawn_only(&bench, "small", 3);
-    // Its first check has been handed over before any page of the large run is drawn.
-    eventually("the small run is driven", || bench.runs.load().0 == 2);
+    // No page of the large run is drawn before the small one has its place in the queue.
+    eventually("the checks of both runs wait", || bench.runs.scheduler.waiting() == 10 + 3);
     let mut pages = 2;
     while !has_ended(&small, Instant::now()) && pages < 40 {
         bench.web.draw(1);
