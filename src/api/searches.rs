@@ -291,7 +291,7 @@ fn stream(api: &Arc<Api>, caller: &Caller, found: RunSummary, after: u32, reques
         error: "invalid_api_key",
         message: "the API key is no longer valid",
     });
-    let stream = Stream {
+    let mut stream = Stream {
         follower: api.runs.follow(found, after),
         ceiling: api.config.stream_timeout,
         keep_alive: api.config.keep_alive,

@@ -131,6 +131,8 @@ impl Follower {
 }
 
 /// Reads what a reader at that position has not read. Returns `None` if the run is gone.
+// Not inlined: thousands of threads wait below the caller, on stacks that would have room for this one.
+#[inline(never)]
 pub(super) fn read(
     store: &Store,
     run: &RunSummary,
@@ -185,7 +187,7 @@ impl Stream {
     ///
     /// # Errors
     /// Returns the error of a write, which means that the reader has disconnected.
-    pub fn run(mut self, out: &mut dyn Write) -> io::Result<()> {
+    pub fn run(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let ends_at = Instant::now() + self.ceiling;
         let mut asked_at = Instant::now();
         let RunSummary { id: run_id, status: known, search_type, ref query, .. } = self.follower.summary;
