@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{Driver, Message};
+use crate::base::threads;
 use crate::model::run::ResultRecord;
 use crate::modules::probe::Trace;
 use crate::runs::pictures::avatar::{AVATAR, picture_address};
@@ -39,14 +40,15 @@ impl Driver<'_> {
         let (result, module) = (record.id, record.source.as_str().into());
         let host = url.host_str().unwrap_or_default().to_owned();
         let work = move |turn: Turn| {
-            let picture = match turn {
-                Ok(_permit) if run.stopped().is_none() => {
-                    let trace = Trace { module, probe: 0, query, control: false };
-                    let deadline = ceiling.min(Instant::now() + PICTURE_TIME);
-                    fetch(&*runs.checker.prober, url, trace, deadline)
-                }
-                _ => None,
-            };
+            let mut picture = None;
+            if let (Ok(_permit), None) = (turn, run.stopped()) {
+                let trace = Trace { module, probe: 0, query, control: false };
+                let deadline = ceiling.min(Instant::now() + PICTURE_TIME);
+                // A decoder that panics ends only this picture, and the run does not wait for it.
+                threads::guard("a picture's decoder", || {
+                    picture = fetch(&*runs.checker.prober, url, trace, deadline);
+                });
+            }
             // The run may have ended without the picture.
             let _ = run.driver.send(Message::Picture { result, picture });
         };

@@ -67,7 +67,8 @@ pub struct LiveRun {
     state: Mutex<State>,
 }
 
-/// The state of a run that readers see, all of which is stored, and what others want of the driver.
+/// The state of a run that readers see, all of which is stored, but for an end that the store did not take in time; and
+/// whether the run is to be driven on.
 struct State {
     summary: RunSummary,
     lookups: Vec<Lookup>,
