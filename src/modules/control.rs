@@ -200,10 +200,23 @@ impl NameGenerator<'_> {
         let lengths = [13, 11, 9, 15, 19, 8, 7, 6, 24, 30];
         let mut all = lengths.iter().flat_map(|chars| forms.iter().map(move |form| form(*chars)));
         let made = all.find_map(|form| {
-            let name = Sampled::new(&form)?.text(self.random.next())?;
+            let name = self.filled(&form);
             self.fits(&self.wrap(&name)?)
         });
         made.or_else(|| self.sampled())
+    }
+
+    /// Returns a random name that looks like `form`.
+    fn filled(&mut self, form: &str) -> String {
+        let random = |sign| {
+            let from: &[u8] = match sign {
+                b'a' => b"abcdefghjkmnpqrstuvwxyz",
+                b'1' => b"123456789",
+                _ => &[sign],
+            };
+            self.random.pick(from).copied().map(char::from)
+        };
+        form.bytes().filter_map(random).collect()
     }
 
     fn wrap(&self, name: &str) -> Option<String> {
@@ -238,17 +251,17 @@ impl NameGenerator<'_> {
     }
 }
 
-/// The regexes of names of a length, by their form.
+/// What names of a length look like: an `a` stands for any letter, a `1` for any digit.
 type Form = fn(usize) -> String;
 
-const LETTERS_THEN_DIGITS: Form = |chars| format!("[a-hjkmnp-z]{{{}}}[1-9]{{3}}", chars - 3);
-const LETTERS: Form = |chars| format!("[a-hjkmnp-z]{{{chars}}}");
-const DIGITS: Form = |chars| format!("[1-9]{{{chars}}}");
+const LETTERS_THEN_DIGITS: Form = |chars| LETTERS(chars - 3) + "111";
+const LETTERS: Form = |chars| "a".repeat(chars);
+const DIGITS: Form = |chars| "1".repeat(chars);
 /// Letters in two parts, with a sign between them, before the forms above.
 const OTHERS: [Form; 6] = [
     |chars| parted(chars, "_"),
     |chars| parted(chars, "-"),
-    |chars| parted(chars, "[.]"),
+    |chars| parted(chars, "."),
     LETTERS,
     LETTERS_THEN_DIGITS,
     DIGITS,

@@ -336,8 +336,7 @@ fn stand_in(module: &Module) -> Option<Query> {
         SearchType::Domain => ["com", "org", "net"].map(|end| format!("everybody.{end}")).to_vec(),
     };
     let mut queries = texts.iter().filter_map(|text| Query::parse(module.search_type(), text).ok());
-    let why_skipped = |query: &Query| module.why_skipped(query, &Default::default());
-    queries.find(|query| why_skipped(query).is_none_or(|why| why == Reason::NeedsKey))
+    queries.find(|query| module.why_refused(query).is_none())
 }
 
 /// Returns the reason why a module is not queried, as a text for the report.

@@ -27,9 +27,10 @@ impl Driver<'_> {
     pub(super) fn ask(&mut self, round: Vec<Asked>) {
         let mut tasks = Vec::with_capacity(round.len());
         let over = self.why_over();
-        // The others end before the slowest check even if they need a control check, which is an additional request.
+        // The others end before the slowest check even if they need a control check, which is an additional request, and a
+        // site takes a little longer than expected.
         let longest = round.iter().map(|asked| self.runs.health.expected(asked.module.id())).max();
-        let slow = SLOW.max(longest.unwrap_or_default() / 2);
+        let slow = SLOW.max(longest.unwrap_or_default() / 3);
         for asked in round {
             let skipped = self.why_skipped(&asked).map(|reason| (Outcome::Skipped, reason));
             if let Some((outcome, reason)) = skipped.or(over) {
