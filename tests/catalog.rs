@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use sightline::modules::catalog::{Catalog, Selection};
+use sightline::modules::catalog::{Catalog, Choice, Selection};
 use sightline::modules::query::SearchType;
 
 use crate::support::modules::{builtin, with};

@@ -8,7 +8,7 @@ use log::{info, log};
 use super::service::{Accounts, no_account};
 use crate::base::ids::AccountId;
 use crate::base::storage::StorageError;
-use crate::model::account::{Account, Erased, Erasure};
+use crate::model::account::{Account, Erased};
 use crate::model::audit::Origin;
 use crate::model::refusal::{Code, Refusal};
 
@@ -49,15 +49,13 @@ impl Accounts {
         closed.ok_or_else(|| no_account(&id.to_string()))
     }
 
-    /// Removes the data of a closed account, until that moment at most.
-    fn erase(&self, account: AccountId, until: Option<Instant>) -> Result<Erasure, StorageError> {
+    /// Removes the data of a closed account, until that moment at most. Returns whether all of it was removed.
+    fn erase(&self, account: AccountId, until: Option<Instant>) -> Result<bool, StorageError> {
         loop {
             let begun = Instant::now();
-            if self.store.erase_closed(account)? == Erasure::Done {
-                return Ok(Erasure::Done);
-            }
-            if until.is_some_and(|until| Instant::now() >= until) {
-                return Ok(Erasure::More);
+            let is_gone = self.store.erase_closed(account)?;
+            if is_gone || until.is_some_and(|until| Instant::now() >= until) {
+                return Ok(is_gone);
             }
             thread::sleep(begun.elapsed().clamp(PAUSE.0, PAUSE.1));
         }
@@ -78,8 +76,8 @@ impl Accounts {
         for account in closed {
             match self.erase(account, Some(until)) {
                 // The next call goes on.
-                Ok(Erasure::More) => return,
-                Ok(Erasure::Done) => info!("account {account}: finished its interrupted deletion"),
+                Ok(false) => return,
+                Ok(true) => info!("account {account}: finished its interrupted deletion"),
                 // It must not block the following ones.
                 Err(error) => {
                     log!(

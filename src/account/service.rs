@@ -18,7 +18,7 @@ use crate::base::text::plain;
 use crate::model::account::{Account, KeyRecord, Role, SecretHash};
 use crate::model::audit::{Actor, Origin};
 use crate::model::credits::{Balance, Charge, Cycle};
-use crate::model::refusal::{Code, Refusal, values};
+use crate::model::refusal::{Code, Refusal};
 use crate::store::Store;
 
 /// The time for which a key, its owner and its plan are cached. It is the longest time for which a revoked key may
@@ -292,7 +292,7 @@ impl Accounts {
         if self.plans.get(plan).is_some() {
             return Ok(());
         }
-        Err(Refusal::invalid_request("plan", "unknown plan", values(&self.plans.names_where(|_| true))))
+        Err(Refusal::invalid_request("plan", "unknown plan", self.plans.names_where(|_| true)))
     }
 }
 

@@ -12,7 +12,7 @@ use super::{pages, request};
 use crate::base::ids::RunId;
 use crate::http::{Reply, Response, etag_of};
 use crate::model::family::FollowState;
-use crate::model::notes::tag as tag_of;
+use crate::model::notes::{StoredNotes, tag as tag_of};
 use crate::model::page::{Cursor, ListFilter};
 use crate::model::refusal::Refusal;
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary, Status};
@@ -51,7 +51,7 @@ pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         let version = (env!("CARGO_PKG_VERSION"), summary.revision, summary, follow, &notes.results);
         let etag = etag_of(&serde_json::to_vec(&version).map_err(Refusal::internal)?);
         // Notes may change after the end of the run, and so may the runs of its family.
-        let may_change = summary.is_following_root() || !notes.is_empty();
+        let may_change = summary.is_following_root() || *notes != StoredNotes::default();
         let last_modified = last_modified(summary).filter(|_| !may_change);
         if call.request.has_current_copy(&etag, last_modified.as_deref()) {
             break (Response::new(304, "application/json", []), etag, last_modified);

@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 
 use super::openapi::schemas::to_json;
 use crate::http::Request;
-use crate::model::refusal::{Refusal, values};
+use crate::model::refusal::Refusal;
 use crate::report::Format;
 
 /// Reads a JSON body.
@@ -75,7 +75,7 @@ fn allowed(mistake: &str) -> Value {
         "a boolean" => "true or false".into(),
         "a sequence" => "an array".into(),
         "a map" => "an object".into(),
-        words if words.contains('`') => values(&words.split('`').skip(1).step_by(2).collect::<Vec<_>>()),
+        words if words.contains('`') => words.split('`').skip(1).step_by(2).collect(),
         words if words.starts_with("struct ") => "an object".into(),
         words => words.into(),
     }

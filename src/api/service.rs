@@ -164,8 +164,7 @@ fn authenticate(accounts: &Accounts, request: &Request) -> Result<Caller, Refusa
     if caller.plan.api {
         return Ok(caller);
     }
-    let plans = accounts.plans().names_where(|plan| plan.api);
-    Err(Refusal::plan_required("API access", &plans))
+    Err(Refusal::plan_required("API access", accounts.plans().names_where(|plan| plan.api)))
 }
 
 /// Returns the key of `Authorization: Bearer …` or `X-API-Key: …`. Both may be sent if they are equal.

@@ -23,7 +23,7 @@ const ANSWER_MEMORY: usize = 256 * 1024 * 1024;
 /// leaves nothing behind. Logs how lists of other tools were imported.
 pub(super) fn load_catalog(config: &EngineConfig, feed: Option<&Feed>) -> Result<Arc<Catalog>, Failure> {
     let own = &config.catalog;
-    let catalog = Catalog::load_with(!own.no_builtin, &own.files, feed).map_err(Failure::usage)?;
+    let catalog = Catalog::load(!own.no_builtin, &own.files, feed).map_err(Failure::usage)?;
     if !catalog.modules().iter().any(|module| module.entry().enabled) {
         return Err(Failure::usage("the catalogue has no enabled module: at least one is needed"));
     }

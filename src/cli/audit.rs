@@ -79,7 +79,7 @@ fn find(store: &Store, name: &str) -> Result<AccountId, Failure> {
 
 /// Formats an entry: `2026-11-01T12:00:00.000Z key.created by cli account=0198… object=0198…`.
 fn line(entry: &Entry) -> String {
-    let mut line = format!("{} {} by {}", rfc3339_millis(entry.at), plain(&entry.action), entry.actor);
+    let mut line = format!("{} {} by {}", rfc3339_millis(entry.at), plain(&entry.action), plain(&entry.by()));
     let mut add = |name: &str, value: &str| line += &format!(" {name}={}", plain(value));
     let account = entry.account.map(|id| id.to_string());
     for (name, value) in [("account", &account), ("object", &entry.object), ("request", &entry.request)] {

@@ -113,15 +113,6 @@ pub struct BatchSize {
     pub results: u64,
 }
 
-/// The progress of the deletion of an account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Erasure {
-    /// More data must be deleted.
-    More,
-    /// The account has been removed.
-    Done,
-}
-
 /// A line of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Booking {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -41,23 +41,6 @@ impl Actor {
             Self::Account(id) => Some(id.0),
             Self::Key(id) => Some(id.0),
             Self::Cli | Self::System => None,
-        }
-    }
-}
-
-impl Serialize for Actor {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let id = self.id().map(|id| id.to_string());
-        serializer.collect_map([("actor", Some(self.kind())), ("actor_id", id.as_deref())])
-    }
-}
-
-/// Formats the actor, for example as `key:ID` or `cli`.
-impl fmt::Display for Actor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.id() {
-            Some(id) => write!(f, "{}:{id}", self.kind()),
-            None => f.write_str(self.kind()),
         }
     }
 }
@@ -192,8 +175,8 @@ impl AuditEvent {
     }
 }
 
-/// An entry of the audit that was read from the store. Its action is text, because a newer version may have further
-/// actions. As JSON, its actor is the members `actor` and `actor_id`.
+/// An entry of the audit that was read from the store. Its actor and its action are texts, because a newer version may
+/// have further ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Entry {
     /// The number of the entry. Numbers are ascending and never used twice, with possible gaps.
@@ -201,9 +184,10 @@ pub struct Entry {
     /// The time of the action.
     #[serde(serialize_with = "millis")]
     pub at: Timestamp,
-    /// The actor.
-    #[serde(flatten)]
-    pub actor: Actor,
+    /// The kind of the actor: see [`Actor::kind`].
+    pub actor: String,
+    /// The id of the account or key that is the actor.
+    pub actor_id: Option<Uuid>,
     /// The name of the action: see [`Action::as_str`].
     pub action: String,
     /// The account to which the action, key or run belongs.
@@ -215,6 +199,13 @@ pub struct Entry {
     pub request: Option<String>,
     /// Further facts.
     pub detail: Map<String, Value>,
+}
+
+impl Entry {
+    /// Returns the actor as text, such as `key:ID` or `cli`.
+    pub fn by(&self) -> String {
+        self.actor_id.map_or_else(|| self.actor.clone(), |id| format!("{}:{id}", self.actor))
+    }
 }
 
 /// A selection of entries of the audit.

@@ -32,13 +32,6 @@ words! {
     }
 }
 
-impl Cut {
-    /// Returns whether no request was sent.
-    fn is_not_asked(self) -> bool {
-        matches!(self, Self::Down | Self::Quarantine | Self::Stopped | Self::Limits)
-    }
-}
-
 /// The number of modules that ended, by outcome, and of those that were not asked or cut short, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(remote = "Self")]
@@ -193,7 +186,8 @@ impl Coverage {
             (Cut::LearntDeadline, _) => "learned deadline".to_owned(),
             (cut, _) => cut.as_str().replace('_', " "),
         };
-        format!("{count} {}: {why}", if cut.is_not_asked() { "not asked" } else { "cut short" })
+        let is_asked = matches!(cut, Cut::LearntDeadline | Cut::TimeBudget | Cut::GivenUp);
+        format!("{count} {}: {why}", if is_asked { "cut short" } else { "not asked" })
     }
 
     /// Returns how many modules of a run with `total` modules were asked and had the time to answer, and how many could

@@ -47,10 +47,7 @@ impl Opening {
 
     /// Returns the control check that failed, if the breaker is that of a module.
     pub fn control(&self) -> Option<&FailedControl> {
-        match &self.cause {
-            Cause::Check(_) => None,
-            Cause::Control(control) => Some(control),
-        }
+        if let Cause::Control(control) = &self.cause { Some(control) } else { None }
     }
 }
 

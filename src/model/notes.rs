@@ -136,10 +136,3 @@ pub struct StoredNotes {
     /// The annotations of results, by the ids of the results.
     pub results: BTreeMap<u32, Annotation>,
 }
-
-impl StoredNotes {
-    /// Returns whether nothing is noted.
-    pub fn is_empty(&self) -> bool {
-        self.run.is_empty() && self.results.is_empty()
-    }
-}

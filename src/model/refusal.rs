@@ -96,11 +96,6 @@ codes! {
     Overloaded = "overloaded": 503;
 }
 
-/// Returns all values that are allowed, for [`Refusal::invalid_request`].
-pub fn values(values: &[&str]) -> Value {
-    values.into()
-}
-
 /// Returns the words of a member sorted, each once. `known` are all that it may have.
 ///
 /// # Errors
@@ -110,7 +105,7 @@ pub fn in_order<T: Ord>(member: &str, mut words: Vec<T>, known: &[&str]) -> Resu
     words.dedup();
     if words.is_empty() {
         let message = format!("choose at least one of {}", known.join(", "));
-        return Err(Refusal::invalid_request(member, message, values(known)));
+        return Err(Refusal::invalid_request(member, message, known));
     }
     Ok(words)
 }
@@ -216,7 +211,7 @@ impl Refusal {
 
     /// Returns 400: a field is none of the words that it can be.
     pub fn not_one_of(field: &str, words: &[&str]) -> Self {
-        Self::invalid_request(field, format!("{field} must be one of {}", words.join(", ")), values(words))
+        Self::invalid_request(field, format!("{field} must be one of {}", words.join(", ")), words)
     }
 
     /// Returns 400: a query is not valid.
@@ -235,8 +230,7 @@ impl Refusal {
     }
 
     /// Returns 403: another plan is needed, one of `plans`.
-    pub fn plan_required(feature: &str, plans: &[impl AsRef<str>]) -> Self {
-        let plans: Vec<&str> = plans.iter().map(AsRef::as_ref).collect();
+    pub fn plan_required(feature: &str, plans: Vec<&str>) -> Self {
         let message = format!("the plan of this account does not include {feature}");
         Self::new(Code::PlanRequired, message).with("plans", plans)
     }

@@ -217,8 +217,10 @@ pub struct Claimed {
     pub body: String,
     /// The number of earlier attempts.
     pub attempts: u32,
-    /// The secrets with which the message is signed: the current one, then the earlier one if it is still valid.
-    pub secrets: Vec<SealedSecret>,
+    /// The secret with which the message is signed.
+    pub secret: SealedSecret,
+    /// The earlier secret, with which it is signed as well, if that is still valid.
+    pub earlier_secret: Option<SealedSecret>,
     /// The time of the claim by the database's clock.
     pub now: Timestamp,
 }

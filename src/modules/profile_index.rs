@@ -60,8 +60,10 @@ pub struct NamedAccount {
 /// The accounts of the catalogue's platforms by the addresses of their profiles. It is made once for each catalogue.
 #[derive(Debug, Default)]
 pub struct ProfileIndex {
-    /// The forms of addresses by host. The host of a form that begins with the username is its fixed end.
+    /// The forms of addresses in whose path or query the username is, by host.
     forms: HashMap<String, Vec<Form>>,
+    /// The forms of addresses whose host begins with the username, by the rest of the host.
+    labels: HashMap<String, Vec<Form>>,
     /// The modules by the names of their services: letters and digits in lower case.
     services: HashMap<String, Arc<Module>>,
     /// The registrable domains of all hosts.
@@ -72,8 +74,6 @@ pub struct ProfileIndex {
 #[derive(Debug)]
 struct Form {
     module: Arc<Module>,
-    /// Whether the username is the first label of the host. Otherwise it follows `before`.
-    is_label: bool,
     /// The text of path and query before the username.
     before: String,
     /// The text after the username, without a final slash.
@@ -105,7 +105,7 @@ impl ProfileIndex {
             }
         }
         // The form with the most fixed text is the most exact one. Popular modules come first among equals.
-        for forms in index.forms.values_mut() {
+        for forms in index.forms.values_mut().chain(index.labels.values_mut()) {
             let rank = |form: &Form| form.module.entry().rank.unwrap_or(u32::MAX);
             forms.sort_by_key(|form| {
                 let length = form.before.len() + form.after.len();
@@ -117,22 +117,17 @@ impl ProfileIndex {
 
     fn add(&mut self, module: &Arc<Module>, before: &str, after: &str) {
         let Some((_, rest)) = before.split_once("://") else { return };
-        let (is_label, host, before, after) = if rest.is_empty() {
+        let (forms, host, before, after) = if rest.is_empty() {
             let Some((host, after)) = after.strip_prefix('.').map(cut_at_path) else { return };
-            (true, host, "", after)
+            (&mut self.labels, host, "", after)
         } else {
             let (host, before) = cut_at_path(rest);
-            (false, host, before, after)
+            (&mut self.forms, host, before, after)
         };
-        let form = Form {
-            module: Arc::clone(module),
-            is_label,
-            before: before.to_owned(),
-            after: after.trim_end_matches('/').to_owned(),
-        };
+        let (before, after) = (before.to_owned(), after.trim_end_matches('/').to_owned());
         let host = bare_host(host);
         self.domains.insert(registrable(&host).unwrap_or(&host).to_owned());
-        self.forms.entry(host).or_default().push(form);
+        forms.entry(host).or_default().push(Form { module: Arc::clone(module), before, after });
     }
 
     /// Returns the account whose profile has this address. Returns `None` if the address is another page of a platform,
@@ -141,15 +136,15 @@ impl ProfileIndex {
         let host = bare_host(site(url));
         let path = &url[Position::BeforePath..];
         let at = |host: &str| {
-            let of_host = self.forms.get(host).into_iter().flatten().filter(|form| !form.is_label);
-            of_host.filter_map(|form| account(form, form.name_in(path)?)).next()
+            let named = |form: &Form| named(&form.module, &percent_decode_lossy(form.name_in(path)?));
+            self.forms.get(host)?.iter().find_map(named)
         };
         at(&host).or_else(|| at(host_of_version(&host)?)).or_else(|| {
             let (label, rest) = host.split_once('.')?;
-            let below = self.forms.get(&bare_host(rest)).into_iter().flatten().filter(|form| form.is_label);
-            let matching = below.filter(|form| form.after.eq_ignore_ascii_case(path.trim_end_matches('/')));
             let is_persons = label.len() > 2 && !NAMES.other_hosts.contains(&label);
-            matching.filter(|_| is_persons).filter_map(|form| account(form, label)).next()
+            let below = self.labels.get(&bare_host(rest)).filter(|_| is_persons)?;
+            let is_whole = |form: &&Form| form.after.eq_ignore_ascii_case(path.trim_end_matches('/'));
+            below.iter().filter(is_whole).find_map(|form| named(&form.module, label))
         })
     }
 
@@ -179,35 +174,30 @@ impl ProfileIndex {
     /// Returns whether a host belongs to a platform of the catalogue: one with profiles, or another host of its domain.
     pub fn is_platform(&self, host: &str) -> bool {
         let host = bare_host(host);
-        let is_below =
-            |rest: &str| self.forms.get(rest).is_some_and(|forms| forms.iter().any(|it| it.is_label));
         let domain = bare_host(registrable(&host).unwrap_or(&host));
+        let is_below = |rest: &str| self.labels.contains_key(rest);
         self.domains.contains(&domain) || host.split_once('.').is_some_and(|(_, rest)| is_below(rest))
     }
 }
 
 impl Form {
+    /// Returns the username in a path with its query, percent-encoded.
     fn name_in<'p>(&self, path: &'p str) -> Option<&'p str> {
-        let front = path.get(..self.before.len())?;
-        let rest = &path[self.before.len()..];
+        let (front, rest) = path.split_at_checked(self.before.len())?;
+        if !front.eq_ignore_ascii_case(&self.before) {
+            return None;
+        }
         if self.after == ANY_PATH {
-            let name = rest.split(['/', '?', '#']).next().filter(|name| !is_id(name));
-            return name.filter(|name| front.eq_ignore_ascii_case(&self.before) && !name.is_empty());
+            return rest.split(['/', '?', '#']).next().filter(|name| !name.is_empty() && !is_id(name));
         }
         let rest = rest.trim_end_matches('/');
-        let end = rest.len().checked_sub(self.after.len())?;
-        let back = rest.get(end..)?;
-        let is_match = front.eq_ignore_ascii_case(&self.before) && back.eq_ignore_ascii_case(&self.after);
-        let name = rest.get(..end)?;
+        let (name, back) = rest.split_at_checked(rest.len().checked_sub(self.after.len())?)?;
         // A query or a fragment after the name belongs to the address, not to the name.
         let next = if self.before.contains('?') { '&' } else { '?' };
         let name = name.split([next, '#']).next()?.trim_end_matches('/');
-        (is_match && !name.is_empty() && !name.contains('/')).then_some(name)
+        let is_match = back.eq_ignore_ascii_case(&self.after) && !name.is_empty() && !name.contains('/');
+        is_match.then_some(name)
     }
-}
-
-fn account(form: &Form, name: &str) -> Option<NamedAccount> {
-    named(&form.module, &percent_decode_lossy(name))
 }
 
 fn named(module: &Arc<Module>, name: &str) -> Option<NamedAccount> {

@@ -1,6 +1,7 @@
 //! Hosts that belong to no one person or organization: mail providers, link shorteners, and sites where many people
 //! publish. A link to one of them says nothing about its owner.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -13,9 +14,7 @@ use super::tables;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
 struct Hosts {
-    mail_providers: Vec<&'static str>,
-    shorteners: Vec<&'static str>,
-    platforms: Vec<&'static str>,
+    shared: BTreeMap<SharedHost, Vec<&'static str>>,
     in_countries: Vec<&'static str>,
 }
 
@@ -37,7 +36,8 @@ pub(super) fn without_country(host: String) -> String {
 }
 
 /// What kind of shared host a domain is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SharedHost {
     /// Anybody can have a mailbox there.
     MailProvider,
@@ -54,12 +54,7 @@ pub fn shared_host(host: &str) -> Option<SharedHost> {
     let domain = registrable(&host).unwrap_or(&host);
     let is_below = |known: &&str| host.strip_suffix(*known).is_some_and(|front| front.ends_with('.'));
     let is_in = |list: &[&str]| list.contains(&domain) || list.iter().any(|it| *it == host || is_below(it));
-    let lists = [
-        (SharedHost::MailProvider, &HOSTS.mail_providers),
-        (SharedHost::Shortener, &HOSTS.shorteners),
-        (SharedHost::Platform, &HOSTS.platforms),
-    ];
-    lists.into_iter().find(|(_, list)| is_in(list)).map(|(kind, _)| kind)
+    HOSTS.shared.iter().find(|(_, list)| is_in(list)).map(|(kind, _)| *kind)
 }
 
 #[cfg(test)]

@@ -159,8 +159,7 @@ impl Runs {
         premium: bool,
         choice: &Choice,
     ) -> Result<Vec<Arc<Module>>, ChoiceError> {
-        let (discovery, nsfw) = (self.config.discovery, choice.nsfw);
-        self.catalog().choose(&Selection { search_type, premium, discovery, nsfw }, choice)
+        self.catalog().choose(&Selection { search_type, premium, discovery: self.config.discovery }, choice)
     }
 
     /// Replaces the list of identifiers that are never searched, and removes all shared answers. Runs that are being
@@ -192,7 +191,7 @@ impl Runs {
     pub fn module_counts(&self) -> ModuleCounts {
         let (catalog, discovery) = (self.catalog(), self.config.discovery);
         let count = |search_type, premium| {
-            catalog.select(&Selection { search_type, premium, discovery, nsfw: false }).len()
+            catalog.select(&Selection { search_type, premium, discovery }, &Choice::default()).len()
         };
         let standard: BTreeMap<_, _> =
             SearchType::ALL.into_iter().map(|kind| (kind, count(kind, false))).collect();

@@ -19,7 +19,7 @@ use crate::model::audit::Origin;
 use crate::model::batch::Batch;
 use crate::model::credits::STANDARD_COST;
 use crate::model::diff::Diff;
-use crate::model::refusal::{Code, Refusal, in_order, values};
+use crate::model::refusal::{Code, Refusal, in_order};
 use crate::model::run::RunSummary;
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency, NewRun};
@@ -88,7 +88,7 @@ impl Services {
             return Ok(());
         }
         let plans = self.accounts.plans().names_where(|plan| plan.premium);
-        Err(Refusal::plan_required("premium searches", &plans))
+        Err(Refusal::plan_required("premium searches", plans))
     }
 
     /// Returns the idempotency of a request with a key that asks for this, within 24 hours.
@@ -291,7 +291,7 @@ impl From<http::Refusal> for Refusal {
             Why::NotFound => Self::no_such("address"),
             Why::MethodNotAllowed(allow) => {
                 let message = format!("method not allowed: this address supports {allow}");
-                let methods = values(&allow.split(", ").collect::<Vec<_>>());
+                let methods: Vec<&str> = allow.split(", ").collect();
                 Self::new(Code::MethodNotAllowed, message).with("allowed", methods)
             }
             Why::BodyTooLarge => Self::new(Code::PayloadTooLarge, mistake)

@@ -36,9 +36,6 @@ pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|error| StorageError::broken(unreadable(error.line(), error.column())))
 }
 
-/// A column with JSON text.
-pub(super) struct Json<T>(pub(super) T);
-
 /// Encodes a result for its row.
 pub(super) fn encode_result(record: &ResultRecord) -> Result<String> {
     let mut record = record.clone();

@@ -14,13 +14,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+pub(super) use postgres::types::Json;
 pub(super) use rusqlite::types::Value;
 use serde::de::DeserializeOwned;
 use serde_json::Map;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::document::{Json, decode, decode_reports};
+use super::document::{decode, decode_reports};
 use super::error::Result;
 use crate::base::ids::{
     AccountId, BatchId, DeliveryId, KeyId, RunId, SessionId, WatchChangeId, WatchId, WebhookId,
@@ -161,12 +162,16 @@ cells! {
     Role: |cell| Some(Self::from_name(&String::from_cell(cell)?).unwrap_or_default());
     // The latest moment of all has milliseconds that are not accepted.
     Timestamp: |cell| Some(Self::from_millisecond(i64::from_cell(cell)?).unwrap_or(Self::MAX));
-    serde_json::Value, Map<String, serde_json::Value>, Choice, Coverage, FollowEnd, FollowOrder, Progress, ResultRecord,
+    serde_json::Value, Choice, Coverage, FollowEnd, FollowOrder, Progress, ResultRecord,
     RunError, RunOptions, Search, Vec<Lookup>, Vec<String>: |cell| decode(&String::from_cell(cell)?).ok();
     BatchStatus, ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, WatchState:
         |cell| Self::from_name(&String::from_cell(cell)?);
     Vec<ChangeKind>: |cell| named(cell, ChangeKind::from_name);
     Vec<EventType>: |cell| named(cell, EventType::from_name);
+    Map<String, serde_json::Value>: |cell| match cell {
+        Value::Null => Some(Self::new()),
+        members => decode(&String::from_cell(members)?).ok(),
+    };
     Vec<ModuleReport>: |cell| match cell {
         Value::Null => Some(Self::new()),
         reports => decode_reports(&String::from_cell(reports)?).ok(),
@@ -188,13 +193,6 @@ impl<const N: usize> FromCell for [u8; N] {
 impl<T: FromCell> FromCell for Arc<T> {
     fn from_cell(cell: Value) -> Option<Self> {
         T::from_cell(cell).map(Self::new)
-    }
-}
-
-/// JSON for the driver of PostgreSQL.
-impl FromCell for postgres::types::Json<Box<RawValue>> {
-    fn from_cell(cell: Value) -> Option<Self> {
-        decode(&String::from_cell(cell)?).ok().map(Self)
     }
 }
 
@@ -232,7 +230,7 @@ parameters! {
     &str: |text| Value::Text(text.replace('\0', "\u{FFFD}"));
     &String: |text| text.as_str().value();
     String: |text| if text.contains('\0') { text.as_str().value() } else { Value::Text(text) };
-    postgres::types::Json<Box<RawValue>>: |json| Value::Text(json.0.get().to_owned());
+    Json<Box<RawValue>>: |json| Value::Text(json.0.get().to_owned());
     Vec<u8>: Value::Blob;
     &[u8]: |bytes| bytes.to_owned().value();
     Uuid: Value::from;

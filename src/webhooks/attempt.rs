@@ -38,10 +38,9 @@ pub(super) fn attempt(prober: &dyn Prober, key: &SealingKey, delivery: &Claimed)
 /// Returns the signed request, or `None` if a secret or the address cannot be read.
 fn request(key: &SealingKey, delivery: &Claimed) -> Option<Request> {
     let (id, timestamp) = (delivery.id.to_string(), delivery.now.as_second());
-    let secrets = delivery.secrets.iter().map(|sealed| key.open(delivery.webhook, sealed));
-    let secrets: Vec<_> = secrets.collect::<Option<_>>()?;
-    let signatures: Vec<String> =
-        secrets.iter().map(|secret| secret.sign(&id, timestamp, &delivery.body)).collect();
+    let secrets = std::iter::once(&delivery.secret).chain(&delivery.earlier_secret);
+    let sign = |sealed| Some(key.open(delivery.webhook, sealed)?.sign(&id, timestamp, &delivery.body));
+    let signatures: Vec<String> = secrets.map(sign).collect::<Option<_>>()?;
     let header = |name: &str, value: String| (name.to_owned(), value);
     Some(Request {
         method: Method::Post,

@@ -14,9 +14,9 @@ fn entries(search_type: SearchType) -> impl Iterator<Item = &'static Entry> {
 }
 
 fn chosen(search_type: SearchType) -> BTreeSet<String> {
-    let selection = Selection { search_type, premium: false, discovery: false, nsfw: false };
+    let selection = Selection { search_type, premium: false, discovery: false };
     let catalog = builtin();
-    catalog.select(&selection).iter().map(|module| module.id().to_string()).collect()
+    catalog.select(&selection, &Choice::default()).iter().map(|module| module.id().to_string()).collect()
 }
 
 #[test]

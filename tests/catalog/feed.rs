@@ -152,7 +152,7 @@ fn an_entry_of_a_feed_replaces_the_built_in_one_and_a_file_replaces_both() {
     let file = folder.file("mine.json", &json!([named("Of the file")]).to_string());
     let platform = |files: &[&str], feed: Option<&Feed>| {
         let files: Vec<_> = files.iter().map(PathBuf::from).collect();
-        let catalog = Catalog::load_with(true, &files, feed).unwrap();
+        let catalog = Catalog::load(true, &files, feed).unwrap();
         let all = catalog.modules().len();
         (catalog.get("github").unwrap().platform().to_owned(), all)
     };
@@ -164,7 +164,7 @@ fn an_entry_of_a_feed_replaces_the_built_in_one_and_a_file_replaces_both() {
     let mut wrong = super::entry();
     wrong["needs"] = json!(["config.unused"]);
     let wrong = opened(&signed(0, &[wrong], &key()));
-    let error = Catalog::load_with(true, &[], Some(&wrong)).unwrap_err().to_string();
+    let error = Catalog::load(true, &[], Some(&wrong)).unwrap_err().to_string();
     assert!(error.contains("catalogue feed:") && error.contains(": site: needs[0]: "), "{error}");
 }
 

@@ -57,7 +57,8 @@ fn a_duplicate_id_is_reported_with_both_files() {
     let mut github = entry();
     github["id"] = json!("github");
     let file = folder.file("own.json", &json!([github]).to_string());
-    let error = Catalog::load(true, &[PathBuf::from(&file), PathBuf::from(&file)]).unwrap_err().to_string();
+    let error =
+        Catalog::load(true, &[PathBuf::from(&file), PathBuf::from(&file)], None).unwrap_err().to_string();
     assert_eq!(
         error,
         format!(
@@ -71,11 +72,11 @@ fn files_that_are_not_text_are_reported() {
     let folder = Folder::new();
     let path = PathBuf::from(folder.path("utf16.json"));
     std::fs::write(&path, [b'[', 0xff, 0xfe]).unwrap();
-    let error = Catalog::load(false, std::slice::from_ref(&path)).unwrap_err().to_string();
+    let error = Catalog::load(false, std::slice::from_ref(&path), None).unwrap_err().to_string();
     assert_eq!(error, format!("{}: byte 1 is not UTF-8; save the file as UTF-8", path.display()));
     std::fs::write(&path, vec![b' '; (16 << 20) + 1]).unwrap();
     for (path, why) in [(path, "more than 16777216 bytes"), (folder.path("").into(), "it cannot be read: ")] {
-        let error = Catalog::load(false, &[path]).unwrap_err().to_string();
+        let error = Catalog::load(false, &[path], None).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
 }

@@ -18,7 +18,7 @@ fn the_builtin_catalogue_loads() {
     assert_eq!(catalog.get("github").unwrap().platform(), "GitHub");
     assert!(catalog.get("nowhere").is_none());
     // At run time the built-in files are not searched for mistakes. Here they are.
-    let from_files = Catalog::load(false, &sites()).unwrap_or_else(|error| panic!("{error}"));
+    let from_files = Catalog::load(false, &sites(), None).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(from_files.modules().len(), catalog.modules().len());
     for (built_in, checked) in catalog.modules().iter().zip(from_files.modules()) {
         assert_eq!(built_in.entry(), checked.entry());
@@ -57,8 +57,9 @@ fn selections_leave_out_what_was_not_asked_for() {
     ]);
     let catalog = Catalog::from_text("list.json", &list.to_string()).unwrap();
     let ids = |premium, discovery, nsfw| {
-        let selection = Selection { search_type: SearchType::Username, premium, discovery, nsfw };
-        catalog.select(&selection).iter().map(|module| module.id().to_string()).collect::<Vec<_>>()
+        let selection = Selection { search_type: SearchType::Username, premium, discovery };
+        let choice = Choice { nsfw, ..Choice::default() };
+        catalog.select(&selection, &choice).iter().map(|module| module.id().to_string()).collect::<Vec<_>>()
     };
     assert_eq!(ids(false, false, false), ["popular", "plain"]);
     assert_eq!(ids(true, true, true), ["popular", "adult", "browser", "plain", "signin"]);

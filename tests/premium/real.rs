@@ -156,7 +156,7 @@ mod campaigns {
 
     #[test]
     fn real_pages_have_the_outcomes_of_the_simulated_web() {
-        let catalog = Catalog::load(true, &[]).unwrap();
+        let catalog = Catalog::load(true, &[], None).unwrap();
         let premium = catalog.modules().iter().filter(|module| module.is_premium() && module.entry().enabled);
         let premium: Vec<Arc<Module>> = premium.cloned().collect();
         assert!(premium.len() > 20, "{}", premium.len());

@@ -119,7 +119,8 @@ fn engine<Web: Prober + 'static>(
     config: RunsConfig,
     charge_of: ChargeOf,
 ) -> Arc<Runs> {
-    let catalog = Arc::new(Catalog::load(false, &[PathBuf::from(folder.path("catalog.json"))]).unwrap());
+    let catalog =
+        Arc::new(Catalog::load(false, &[PathBuf::from(folder.path("catalog.json"))], None).unwrap());
     Runs::new(Arc::clone(store), catalog, checker(web), browsers, Arc::new(SystemClock), config, charge_of)
 }
 

@@ -18,7 +18,7 @@ use crate::api::decode::{self, SearchBody, SearchRequest};
 use crate::api::openapi::schemas::{Schemas, named, tidied, without_null};
 use crate::api::results::{self, PeopleList};
 use crate::api::{modules, request};
-use crate::model::refusal::{Refusal, values};
+use crate::model::refusal::Refusal;
 use crate::model::run::RunSummary;
 use crate::modules::query::SearchType;
 use crate::runs::record::RunRecord;
@@ -95,7 +95,7 @@ impl Tool {
         let Some(unknown) = arguments.keys().filter(|name| !is_known(name)).min() else { return Ok(()) };
         let names: Vec<&str> = known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
         let shown: String = unknown.chars().take(64).collect();
-        Err(Refusal::invalid_request(&shown, "unknown argument", values(&names)))
+        Err(Refusal::invalid_request(&shown, "unknown argument", names))
     }
 }
 

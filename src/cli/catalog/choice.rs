@@ -82,7 +82,7 @@ fn no_module(what: &str, given: &str, allowed: &str, known: &[&str]) -> Failure 
 /// # Errors
 /// Fails if the catalogue has mistakes. The message contains all of them.
 pub(crate) fn load(config: &CatalogConfig) -> Result<Catalog, Failure> {
-    let catalog = Catalog::load(!config.no_builtin, &config.files).map_err(|error| has_mistakes(&error))?;
+    let catalog = Catalog::load(!config.no_builtin, &config.files, None).map_err(|why| has_mistakes(&why))?;
     let mut err = io::stderr().lock();
     for list in catalog.lists() {
         for line in list.lines(NoteKind::LeftOut).chain([list.summary()]) {

@@ -36,9 +36,8 @@ fn barrier_at(host: &str, path: &str, known: Option<&[String]>) -> Option<Reason
             reason(&list.parts, |part| segment.contains(part)).or_else(|| reason(&list.words, is_word))
         })
     };
-    reason(&list.host_fronts, |front| host.starts_with(front))
+    reason(&list.fronts, |front| host.starts_with(front) || path.starts_with(front))
         .or_else(|| reason(&list.hosts, is_below))
-        .or_else(|| reason(&list.path_fronts, |front| path.starts_with(front)))
         .or_else(in_segments)
         .or_else(|| is_login(path).then_some(Reason::LoginWall))
 }

@@ -48,8 +48,6 @@ pub(super) struct Pattern {
     _about: String,
     /// The outcome's reason.
     pub(super) reason: Reason,
-    /// Whether the barrier is a rate limit rather than a block.
-    pub(super) limit: bool,
     pub(super) needs: Needs,
     /// The statuses to which the pattern applies. If there are none, it applies to all.
     pub(super) status: Vec<u16>,
@@ -68,27 +66,14 @@ pub(super) struct Pattern {
     pub(super) short: bool,
 }
 
-impl Pattern {
-    fn lists(&mut self) -> [&mut Vec<String>; 4] {
-        [&mut self.all, &mut self.any, &mut self.also, &mut self.none]
-    }
-
-    /// Returns all texts of the pattern.
-    pub(super) fn words(&self) -> impl Iterator<Item = &String> {
-        [&self.all, &self.any, &self.also, &self.none].into_iter().flatten()
-    }
-}
-
 /// The texts by which addresses of barriers are recognized, in lower case, each with the outcome's reason.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Addresses {
-    /// The beginnings of hosts.
-    pub(super) host_fronts: Vec<(String, Reason)>,
+    /// The beginnings of hosts, and of paths, which begin with a slash.
+    pub(super) fronts: Vec<(String, Reason)>,
     /// Hosts. Names below them count as well.
     pub(super) hosts: Vec<(String, Reason)>,
-    /// The beginnings of paths.
-    pub(super) path_fronts: Vec<(String, Reason)>,
     /// Texts that appear only in the paths of barriers, in any segment.
     pub(super) parts: Vec<(String, Reason)>,
     /// Words that appear only in the paths of barriers. Only whole words count, since many sites have a page such as
@@ -123,16 +108,18 @@ const MAX_TITLE: usize = 400;
 pub(super) static LIST: LazyLock<List> = LazyLock::new(|| {
     let File { addresses, lists, barriers: mut patterns } =
         tables::read(include_str!("../catalog/tables/barriers.json"));
-    for texts in patterns.iter_mut().flat_map(Pattern::lists) {
+    let mut words = BTreeSet::from([TITLE.to_owned()]);
+    let of_patterns =
+        patterns.iter_mut().flat_map(|it| [&mut it.all, &mut it.any, &mut it.also, &mut it.none]);
+    for texts in of_patterns {
         let whole = std::mem::take(texts).into_iter().flat_map(|text| match text.strip_prefix('@') {
             Some(name) => lists.get(name).cloned().unwrap_or_default(),
             None => vec![text],
         });
         *texts = whole.collect();
+        words.extend(texts.iter().cloned());
     }
-    let words: BTreeSet<&str> =
-        patterns.iter().flat_map(Pattern::words).map(String::as_str).chain([TITLE]).collect();
-    let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    let words = Vec::from_iter(words);
     // Every page is searched, and a DFA takes half the time of the NFA that would be chosen for so many words.
     let kind = Some(AhoCorasickKind::DFA);
     let automaton = AhoCorasick::builder().ascii_case_insensitive(true).kind(kind).build(&words);
@@ -151,28 +138,26 @@ impl Seen {
     /// Searches the first part of a body.
     pub(super) fn look(body: &[u8]) -> Self {
         let body = &body[..body.len().min(BARRIER_REACH)];
-        let (mut seen, mut title) = (Self::default(), None);
-        seen.search(body, |word, end| {
-            if word == TITLE {
-                title = title.or(Some(end));
-            }
-        });
-        if let Some(title) = title.and_then(|at| bare_title(&body[at..])) {
+        let mut seen = Self::default();
+        let title = seen.search(body).and_then(|at| bare_title(&body[at..]));
+        if let Some(title) = title {
             let barred = with_bars(&title);
             for form in [with_host(&barred), barred, title] {
-                seen.search(form.as_bytes(), |_, _| {});
+                seen.search(form.as_bytes());
             }
         }
         seen
     }
 
-    fn search(&mut self, text: &[u8], mut found: impl FnMut(&str, usize)) {
-        let list = &*LIST;
+    /// Adds the words in a text. Returns the place behind the first [`TITLE`].
+    fn search(&mut self, text: &[u8]) -> Option<usize> {
+        let (list, mut title) = (&*LIST, None);
         for place in list.automaton.find_overlapping_iter(text) {
             let word = list.words[place.pattern().as_usize()].as_str();
             self.0.insert(word);
-            found(word, place.end());
+            title = title.or((word == TITLE).then_some(place.end()));
         }
+        title
     }
 }
 

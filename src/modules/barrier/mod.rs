@@ -45,11 +45,13 @@ pub(crate) fn find(
     let found = LIST.patterns.iter().find(|pattern| {
         holds(pattern, answer, kind, &words) && !(pattern.needs == Needs::LoginPage && knows_logins())
     });
-    let outcome = |pattern: &Pattern| if pattern.limit { Outcome::RateLimited } else { Outcome::Blocked };
-    found.map(|pattern| (outcome(pattern), pattern.reason)).or_else(|| {
-        let reason = address::find(response, asked, values)?;
-        (reason != Reason::LoginWall || !expects_logins()).then_some((Outcome::Blocked, reason))
-    })
+    let in_address = || {
+        address::find(response, asked, values)
+            .filter(|reason| *reason != Reason::LoginWall || !expects_logins())
+    };
+    let reason = found.map(|pattern| pattern.reason).or_else(in_address)?;
+    let is_limit = matches!(reason, Reason::RateLimit | Reason::CloudflareRateLimit);
+    Some((if is_limit { Outcome::RateLimited } else { Outcome::Blocked }, reason))
 }
 
 /// The number of bytes of text, without white space, below which a page contains little text.

@@ -90,7 +90,7 @@ impl Catalog {
         if let Some(error) = self.wrong_names(switches, choice).into_iter().reduce(ChoiceError::join) {
             return Err(error);
         }
-        let chosen = self.chosen(switches, choice);
+        let chosen = self.select(switches, choice);
         if chosen.is_empty() { Err(self.nothing_left(switches, choice)) } else { Ok(chosen) }
     }
 
@@ -109,17 +109,25 @@ impl Catalog {
         choice
     }
 
-    fn chosen(&self, switches: &Selection, choice: &Choice) -> Vec<Arc<Module>> {
+    /// Returns the enabled modules that these switches and this choice leave, popular ones first, then by id.
+    pub fn select(&self, switches: &Selection, choice: &Choice) -> Vec<Arc<Module>> {
         let named: BTreeSet<&str> = choice.modules.iter().map(String::as_str).collect();
-        let mut chosen = self.select(&Selection { nsfw: choice.nsfw || !named.is_empty(), ..*switches });
         let excluded: BTreeSet<&str> = choice.exclude_modules.iter().map(String::as_str).collect();
-        chosen.retain(|module| {
+        let is_chosen = |module: &&Arc<Module>| {
             let (id, entry) = (&**module.id(), module.entry());
-            (named.is_empty() || named.contains(id))
+            entry.enabled
+                && module.search_type() == switches.search_type
+                && (switches.premium || !module.is_premium())
+                && (switches.discovery || !entry.discovery)
+                && (choice.nsfw || !entry.nsfw || !named.is_empty())
+                && (named.is_empty() || named.contains(id))
                 && !excluded.contains(id)
                 && (choice.categories.is_empty() || choice.categories.contains(&entry.category))
                 && (!choice.passive || entry.contact == Contact::ThirdParty)
-        });
+        };
+        let mut chosen: Vec<Arc<Module>> = self.modules().iter().filter(is_chosen).cloned().collect();
+        let place = |module: &Arc<Module>| (module.entry().rank.unwrap_or(u32::MAX), Arc::clone(module.id()));
+        chosen.sort_by_cached_key(place);
         chosen
     }
 
@@ -191,7 +199,7 @@ impl Catalog {
                 "they touch a sign-in page, which the operator does not allow (--discovery)",
             ),
         ];
-        let left = others.iter().find(|(switches, choice, _)| !self.chosen(switches, choice).is_empty());
+        let left = others.iter().find(|(switches, choice, _)| !self.select(switches, choice).is_empty());
         let why = left.map_or_else(String::new, |(.., why)| format!(": {why}"));
         let (what, allowed) = match field {
             "type" => ("the catalogue has", "a type that the catalogue has modules for"),

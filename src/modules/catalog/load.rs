@@ -37,8 +37,6 @@ pub struct Selection {
     pub premium: bool,
     /// Whether modules that touch a sign-in page take part.
     pub discovery: bool,
-    /// Whether modules for adult sites take part.
-    pub nsfw: bool,
 }
 
 impl Catalog {
@@ -47,15 +45,7 @@ impl Catalog {
     /// # Errors
     /// Returns an error if a built-in file has a mistake. That is a defect of this program.
     pub fn builtin() -> Result<Self, CatalogError> {
-        Self::load(true, &[])
-    }
-
-    /// Loads the built-in modules if `builtin` is set, and the modules of the files, without a feed.
-    ///
-    /// # Errors
-    /// Returns every mistake, as [`Catalog::load_with`] does.
-    pub fn load(builtin: bool, files: &[PathBuf]) -> Result<Self, CatalogError> {
-        Self::load_with(builtin, files, None)
+        Self::load(true, &[], None)
     }
 
     /// Loads the built-in modules if `builtin` is set, then those of the feed, then those of the files in the native
@@ -67,7 +57,7 @@ impl Catalog {
     /// Returns every mistake in the feed and in files of the native format. Also returns an error if a file cannot be
     /// read, has an unknown format, or repeats an id. Entries of a list that cannot be imported are not errors: see
     /// [`Catalog::lists`].
-    pub fn load_with(builtin: bool, files: &[PathBuf], feed: Option<&Feed>) -> Result<Self, CatalogError> {
+    pub fn load(builtin: bool, files: &[PathBuf], feed: Option<&Feed>) -> Result<Self, CatalogError> {
         let mut loading = Loading::default();
         if builtin {
             builtin::FILES.iter().for_each(|(name, text)| loading.add_builtin(name, text));
@@ -193,29 +183,6 @@ impl Catalog {
     pub fn accepts(&self, query: &Query) -> bool {
         self.modules.iter().any(|module| module.entry().enabled && module.why_refused(query).is_none())
     }
-
-    /// Returns the enabled modules that match the selection, popular ones first, then by id.
-    pub fn select(&self, selection: &Selection) -> Vec<Arc<Module>> {
-        let mut chosen: Vec<Arc<Module>> = self
-            .modules
-            .iter()
-            .filter(|module| {
-                let entry = module.entry();
-                entry.enabled
-                    && module.search_type() == selection.search_type
-                    && (selection.premium || !module.is_premium())
-                    && (selection.discovery || !entry.discovery)
-                    && (selection.nsfw || !entry.nsfw)
-            })
-            .cloned()
-            .collect();
-        chosen.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| a.id().cmp(b.id())));
-        chosen
-    }
-}
-
-fn rank(module: &Module) -> u32 {
-    module.entry().rank.unwrap_or(u32::MAX)
 }
 
 /// A catalogue that is being loaded.

@@ -1,6 +1,5 @@
 //! Reads catalogue files: as text, and the text into entries, with all mistakes in its form.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -26,7 +25,7 @@ pub(super) fn entries(file: &str, text: &str, faults: &mut CatalogError) -> Vec<
                     format!("it has more than {MAX_ENTRIES} entries; split it into several files")
                 }
                 Ok(other) => {
-                    let tool = recognise(&other).map(|kind| {
+                    let tool = recognise(&other).map(|(kind, _)| {
                         format!("; this is a list of {}, which `--catalog` takes as it is", kind.as_str())
                     });
                     format!("a catalogue file is a JSON array of entries{}", tool.unwrap_or_default())
@@ -85,7 +84,8 @@ const MAX_SHOWN: usize = 200;
 /// The mistakes of a catalogue in the order of the files. They are displayed one per line, as
 /// `FILE: ENTRY: FIELD: MESSAGE` without the parts that are not known. If there are very many, only the first ones
 /// are shown, and the others counted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, thiserror::Error)]
+#[error("{}", shown(.0))]
 pub struct CatalogError(Vec<String>);
 
 impl CatalogError {
@@ -105,15 +105,11 @@ impl CatalogError {
     }
 }
 
-impl fmt::Display for CatalogError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = &self.0[..self.0.len().min(MAX_SHOWN)];
-        f.write_str(&shown.join("\n"))?;
-        match self.0.len() - shown.len() {
-            0 => Ok(()),
-            more => write!(f, "\n{more} more mistakes"),
-        }
+/// Returns the first mistakes, one per line, and the number of the others.
+fn shown(mistakes: &[String]) -> String {
+    let shown = &mistakes[..mistakes.len().min(MAX_SHOWN)];
+    match mistakes.len() - shown.len() {
+        0 => shown.join("\n"),
+        more => format!("{}\n{more} more mistakes", shown.join("\n")),
     }
 }
-
-impl std::error::Error for CatalogError {}

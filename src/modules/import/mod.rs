@@ -32,13 +32,26 @@ use report::{ListReport, NoteKind, shown};
 /// The maximum number of entries in one list.
 const MAX_ENTRIES: usize = 20_000;
 
-/// Returns the kind of list that a document is, by its form, or `None` if it is none of the known lists.
-pub fn recognise(root: &Value) -> Option<ListKind> {
-    let is_entry = |it: &Value| it.get("errorType").is_some() && it.get("url").is_some();
+/// Returns the kind of list that a document is, by its form, and its entries with their names. Returns `None` if it is
+/// none of the known lists.
+pub(super) fn recognise(root: &Value) -> Option<(ListKind, Vec<(String, &Value)>)> {
+    let named = |(name, site): (&String, _)| (name.clone(), site);
     match root.get("sites") {
-        Some(Value::Array(_)) => Some(ListKind::WhatsMyName),
-        Some(Value::Object(_)) => Some(ListKind::Maigret),
-        _ => root.as_object()?.values().any(is_entry).then_some(ListKind::Sherlock),
+        Some(Value::Array(sites)) => {
+            let name = |(index, site): (usize, &Value)| {
+                site["name"].as_str().map_or(format!("[{index}]"), str::to_owned)
+            };
+            let names = sites.iter().enumerate().map(name);
+            Some((ListKind::WhatsMyName, names.zip(sites).collect()))
+        }
+        Some(Value::Object(sites)) => Some((ListKind::Maigret, sites.iter().map(named).collect())),
+        _ => {
+            // Sherlock's list has the address of its schema beside the entries.
+            let sites = root.as_object()?.iter().filter(|(name, _)| !name.starts_with('$'));
+            let is_entry = |it: &Value| it.get("errorType").is_some() && it.get("url").is_some();
+            let is_list = sites.clone().any(|(_, site)| is_entry(site));
+            is_list.then(|| (ListKind::Sherlock, sites.map(named).collect()))
+        }
     }
 }
 
@@ -58,24 +71,10 @@ pub struct Imported {
 pub fn take_over(file: &str, text: &str) -> Result<Imported, String> {
     let text = text.trim_start_matches('\u{feff}');
     let root: Value = serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
-    let kind = recognise(&root).ok_or(
+    let (kind, sites) = recognise(&root).ok_or(
         "unknown format: expected an array of entries (Sightline's own format), an object with an array `sites` \
          (WhatsMyName) or an object `sites` (Maigret), or an object of entries with `url` and `errorType` (Sherlock)",
     )?;
-    let sites: Vec<(String, &Value)> = match (&root["sites"], &root) {
-        (Value::Array(sites), _) => {
-            let name = |index: usize, site: &Value| {
-                site["name"].as_str().map_or(format!("[{index}]"), str::to_owned)
-            };
-            sites.iter().enumerate().map(|(index, site)| (name(index, site), site)).collect()
-        }
-        (Value::Object(sites), _) | (_, Value::Object(sites)) => {
-            // Sherlock's list has the address of its schema beside the entries.
-            let is_entry = |name: &str| kind == ListKind::Maigret || !name.starts_with('$');
-            sites.iter().filter(|(name, _)| is_entry(name)).map(|(name, site)| (name.clone(), site)).collect()
-        }
-        _ => Vec::new(),
-    };
     if sites.len() > MAX_ENTRIES {
         return Err(format!("it has {} entries; at most {MAX_ENTRIES} are imported", sites.len()));
     }

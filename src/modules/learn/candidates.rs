@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::evidence::Side;
 use crate::modules::answer::Answer;
 use crate::modules::definition::as_text;
-use crate::modules::html::{Element, Selector};
+use crate::modules::html::Selector;
 use crate::modules::probe::Response;
 use crate::modules::tables;
 use crate::modules::text::{same_name, squeeze};
@@ -20,8 +20,8 @@ const MAX_VALUES: usize = 400;
 const MAX_DEPTH: usize = 6;
 /// The lengths of a text that a condition may repeat, in characters.
 const TEXT_CHARS: std::ops::RangeInclusive<usize> = 8..=120;
-/// The selectors of the elements that have their own name, with the attribute that names them.
-const NAMES: [(&str, &str); 2] = [("[class]", "class"), ("[id]", "id")];
+/// The attributes that name elements, with the signs of such names in selectors.
+const NAMES: [(&str, char); 2] = [("class", '.'), ("id", '#')];
 /// The most texts of a page that are looked at.
 const MAX_TEXTS: usize = 60;
 /// The words, in lower case.
@@ -220,19 +220,15 @@ fn of_missing(at: &str, value: &Value, name: &str) -> Option<(usize, Value)> {
     }
 }
 
-/// Returns the elements that a selector of this file finds.
-fn elements<'a>(answer: &'a Answer<'_>, select: &str) -> Vec<&'a Element> {
-    Selector::parse(select).map(|selector| answer.page().select(&selector)).unwrap_or_default()
-}
-
 /// Returns the classes and identifiers of a page as selectors, each with the text of its element.
 fn names(answer: &Answer<'_>) -> Vec<(String, String)> {
     let (page, mut found) = (answer.page(), Vec::<(String, String)>::new());
-    for (select, attribute) in NAMES {
-        for element in elements(answer, select) {
+    for (attribute, sign) in NAMES {
+        let Ok(selector) = Selector::parse(&format!("[{attribute}]")) else { continue };
+        for element in page.select(&selector) {
             let names = page.attribute(element, attribute).unwrap_or_default().split_whitespace();
             for name in names.filter(|name| is_plain(name) && !name.contains(':')) {
-                let select = format!("{}{name}", if attribute == "class" { '.' } else { '#' });
+                let select = format!("{sign}{name}");
                 if found.len() < MAX_VALUES && found.iter().all(|(known, _)| *known != select) {
                     found.push((select, page.value(element, None).unwrap_or_default()));
                 }
@@ -252,16 +248,12 @@ fn is_plain(word: &str) -> bool {
         && !is_generated
 }
 
-fn shows_name(text: &str, name: &str) -> bool {
-    same_name(text.trim().trim_start_matches('@'), name)
-}
-
 /// Returns conditions on the page of a known account, which does not show which elements only some pages have.
 fn of_profile(answer: &Answer<'_>, name: &str) -> Candidates {
     let mut found = vec![(14, json!({"shows_query": true}))];
     for (select, text) in names(answer) {
         let lower = select.to_lowercase();
-        if shows_name(&text, name) {
+        if same_name(text.trim().trim_start_matches('@'), name) {
             found.push((18, json!({"css": [{"select": select, "equals_query": true}]})));
         }
         let is_common = has_part(&lower, &WORDS.profile_classes)

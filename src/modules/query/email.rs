@@ -60,7 +60,8 @@ fn check_local(local: &str) -> Result<(), String> {
             local.len()
         ));
     }
-    if let Some(at) = local.chars().position(|c| c != '.' && !is_atext(c)) {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || ".!#$%&'*+-/=?^_`{|}~".contains(c);
+    if let Some(at) = local.chars().position(|c| !is_allowed(c)) {
         return Err(format!(
             "the part before the '@' contains a character that is not allowed (character {})",
             at + 1
@@ -70,8 +71,4 @@ fn check_local(local: &str) -> Result<(), String> {
         return Err("the part before the '@' starts or ends with a dot, or has two in a row".into());
     }
     Ok(())
-}
-
-fn is_atext(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~".contains(c)
 }

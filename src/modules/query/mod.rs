@@ -15,8 +15,6 @@ pub mod username;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -67,12 +65,6 @@ impl SearchType {
     }
 }
 
-impl fmt::Display for SearchType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 /// A valid query: the text that the caller sent, and the normal form that is searched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
@@ -120,17 +112,14 @@ impl Query {
 
     /// Returns the part of an email address before the `@`.
     pub fn local(&self) -> Option<&str> {
-        match self.search_type {
-            SearchType::Email => self.normal.rsplit_once('@').map(|(local, _)| local),
-            _ => None,
-        }
+        // Nothing else has an `@` in its normal form.
+        self.normal.rsplit_once('@').map(|(local, _)| local)
     }
 
     /// Returns the domain of an email address, or the domain itself, in lower case and IDNA-encoded.
     pub fn domain(&self) -> Option<&str> {
         match self.search_type {
-            SearchType::Email => self.normal.rsplit_once('@').map(|(_, domain)| domain),
-            SearchType::Domain => Some(&self.normal),
+            SearchType::Email | SearchType::Domain => self.normal.rsplit('@').next(),
             SearchType::Username => None,
         }
     }

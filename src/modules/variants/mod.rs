@@ -34,22 +34,9 @@ struct Counts {
     without_digits: (u32, u32),
     /// What precedes and follows the GitHub name, of those without separators. Digits are of those without digits.
     added: Vec<(&'static str, &'static str, u32, u32)>,
-    /// The forms of a person's names.
-    names: Vec<Form>,
-}
-
-/// A form of usernames with the number of usernames that have it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
-struct Form {
-    /// The pieces: a whole name, or initials.
-    pieces: Vec<&'static str>,
-    /// The separators between the pieces, with the number of usernames.
-    separators: Vec<(&'static str, u32)>,
-    /// The number of usernames without separators that end in two digits, and in a year from 1940 to 2015.
-    years: [u32; 2],
-    /// The number of all usernames of people with as many names.
-    of: u32,
+    /// The forms of a person's names as rules of variants, of usernames of people with as many names. `{year}` is from
+    /// 1940 to 2015.
+    names: Vec<(&'static str, u32, u32)>,
 }
 
 static COUNTS: LazyLock<Counts> =

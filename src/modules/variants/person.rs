@@ -3,7 +3,7 @@
 use any_ascii::any_ascii;
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::{COUNTS, Form, Variant, ranked, share};
+use super::{COUNTS, Variant, ranked, share};
 use crate::modules::catalog::Catalog;
 
 /// Letters with two usual spellings, with the longer one. `any_ascii` gives the shorter one.
@@ -35,62 +35,44 @@ impl Person {
         let weight = share(COUNTS.same.0, COUNTS.same.1) / nick.len().max(1) as f64;
         let alone = |name: &String| Variant { username: name.clone(), rule: "{nick}".to_owned(), weight };
         let mut found: Vec<Variant> = nick.iter().map(alone).collect();
-        for (firsts, is_nick) in [(first, false), (nick.clone(), true)] {
-            let (firsts, middles, lasts) = (choices(&firsts), choices(&middle), choices(&last));
+        let slots = [
+            ("{first}", first.clone()),
+            ("{f}", initials(&first)),
+            ("{nick}", nick.clone()),
+            ("{n}", initials(&nick)),
+            ("{middle}", middle.clone()),
+            ("{m}", initials(&middle)),
+            ("{last}", last.clone()),
+            ("{l}", initials(&last)),
+            ("{year}", self.year.iter().map(u16::to_string).collect()),
+            ("{yy}", self.year.iter().map(|year| format!("{:02}", year % 100)).collect()),
+        ];
+        for (name, initial, firsts) in [("{first}", "{f}", &first), ("{nick}", "{n}", &nick)] {
             // Each spelling has an equal part of the weight.
-            let spellings = firsts.len() * middles.len() * lasts.len();
-            for first in &firsts {
-                for middle in &middles {
-                    for last in &lasts {
-                        let names = [("first", *first), ("middle", *middle), ("last", *last)];
-                        for mut variant in COUNTS.names.iter().flat_map(|form| form.fill(&names, self.year)) {
-                            variant.weight /= spellings as f64;
-                            if is_nick {
-                                variant.rule =
-                                    variant.rule.replace("{first}", "{nick}").replace("{f}", "{n}");
-                            }
-                            found.push(variant);
-                        }
-                    }
-                }
+            let spellings: usize = [firsts, &middle, &last].map(|name| name.len().max(1)).iter().product();
+            for (rule, count, total) in &COUNTS.names {
+                let rule = rule.replace("{first}", name).replace("{f}", initial);
+                let weight = share(*count, *total) / spellings as f64;
+                let variant = |username| Variant { username, rule: rule.clone(), weight };
+                found.extend(filled(&rule, &slots).into_iter().map(variant));
             }
         }
         ranked(found, catalog)
     }
 }
 
-/// Returns the spellings of a name, or one that is missing.
-fn choices(spellings: &[String]) -> Vec<Option<&str>> {
-    if spellings.is_empty() { vec![None] } else { spellings.iter().map(|name| Some(name.as_str())).collect() }
+fn initials(spellings: &[String]) -> Vec<String> {
+    spellings.iter().filter_map(|name| Some(name.get(..1)?.to_owned())).collect()
 }
 
-impl Form {
-    /// Returns the variants of this form: none if a name of it is missing.
-    fn fill(&self, names: &[(&str, Option<&str>); 3], year: Option<u16>) -> Vec<Variant> {
-        let separated = self.separators.iter().map(|(separator, count)| (*separator, *count, ""));
-        let [two_digits, whole] = self.years;
-        let with_year =
-            [("", two_digits, "{yy}"), ("", whole, "{year}")].into_iter().filter(|_| year.is_some());
-        let rules = separated.chain(with_year).filter(|(_, count, _)| *count > 0);
-        let variant = |(separator, count, end): (&str, u32, &str)| {
-            let rule = self.pieces.join(separator) + end;
-            let year = year.unwrap_or_default();
-            let mut username =
-                rule.replace("{yy}", &format!("{:02}", year % 100)).replace("{year}", &year.to_string());
-            for (kind, name) in names {
-                let initial = &kind[..1];
-                if [*kind, initial].iter().any(|slot| rule.contains(&format!("{{{slot}}}"))) {
-                    let name = (*name)?;
-                    let first = name.get(..1).unwrap_or_default();
-                    username = username
-                        .replace(&format!("{{{kind}}}"), name)
-                        .replace(&format!("{{{initial}}}"), first);
-                }
-            }
-            Some(Variant { username, rule, weight: share(count, self.of) })
-        };
-        rules.filter_map(variant).collect()
+/// Returns the usernames that a rule forms: one for each spelling of the names in it, and none if one of them is missing.
+fn filled(rule: &str, slots: &[(&str, Vec<String>)]) -> Vec<String> {
+    let mut usernames = vec![rule.to_owned()];
+    for (slot, texts) in slots.iter().filter(|(slot, _)| rule.contains(slot)) {
+        let with = |username: &String| texts.iter().map(|text| username.replace(slot, text)).collect();
+        usernames = usernames.iter().flat_map::<Vec<_>, _>(with).collect();
     }
+    usernames
 }
 
 /// Returns the usual spellings of a name in small Latin letters and digits: one, or two for names with letters such as

@@ -120,7 +120,7 @@ impl Server {
             checked = session.check(sql, wait);
         }
         match &checked {
-            Ok(()) => self.reach.lock().note_answer(),
+            Ok(()) => *self.reach.lock() = Reach { answered_at: Some(Instant::now()), lost: None },
             // The other connections of a server that does not answer would be silent, too.
             Err(error) => self.reach.lock().note_failure(error),
         }
@@ -157,10 +157,6 @@ impl Reach {
         let Some(lost) = &mut self.lost else { return Ok(REQUEST_WAIT) };
         lost.next_try = Instant::now() + HANDSHAKE;
         Ok(LOST_WAIT)
-    }
-
-    fn note_answer(&mut self) {
-        *self = Self { answered_at: Some(Instant::now()), lost: None };
     }
 
     /// Records that the server did not answer, and when the next caller tries. A server that answers others is not lost:

@@ -2,6 +2,8 @@
 
 use super::*;
 
+row! { Entry from "" { id, at, actor, actor_id, action, account, object, request, detail } }
+
 impl Store {
     /// Records an action that changes nothing in the store.
     pub fn note(&self, event: &AuditEvent, by: &Origin) -> Result<()> {
@@ -19,21 +21,5 @@ impl Store {
             }
             None => self.all("audit", "{entries}", values),
         }
-    }
-}
-
-impl FromRow for Entry {
-    fn from_row(row: &mut Row) -> Result<Self> {
-        let (id, at) = row.read()?;
-        let actor = match row.read::<(String, _)>()? {
-            (kind, Some(id)) if kind == "account" => Actor::Account(AccountId(id)),
-            (kind, Some(id)) if kind == "key" => Actor::Key(KeyId(id)),
-            (kind, None) if kind == "cli" => Actor::Cli,
-            (kind, None) if kind == "system" => Actor::System,
-            _ => return Err(StorageError::broken("an entry of the audit has an unknown actor")),
-        };
-        let (action, account, object, request) = row.read()?;
-        let detail = row.read::<Option<_>>()?.unwrap_or_default();
-        Ok(Self { id, at, actor, action, account, object, request, detail })
     }
 }

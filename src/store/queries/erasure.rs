@@ -87,8 +87,8 @@ impl Store {
 
     /// Continues the deletion of a closed account. Removes some of its runs with their results or, after the last of
     /// them, the account and its email address. One call is short, so that others can write in between. Booked
-    /// charges stay, identified only by the account's id.
-    pub fn erase_closed(&self, id: AccountId) -> Result<Erasure> {
+    /// charges stay, identified only by the account's id. Returns whether the account is gone.
+    pub fn erase_closed(&self, id: AccountId) -> Result<bool> {
         let operation = background("erase_closed").erasing();
         let removed = self.write(operation.light(), |tx| {
             if !is_closed(tx, id)? {
@@ -106,21 +106,21 @@ impl Store {
             remove_runs(tx, runs)
         })?;
         if removed > 0 {
-            return Ok(Erasure::More);
+            return Ok(false);
         }
         self.write(operation, |tx| {
             if !is_closed(tx, id)? {
-                return Ok(Erasure::Done);
+                return Ok(true);
             }
             // This waits for transactions that began to start a run or to add a key before the account was closed.
             tx.has("SELECT 1 FROM accounts WHERE id = ?1 /*pg FOR UPDATE */", values![id])?;
             if count_runs(tx, id)? > 0 {
-                return Ok(Erasure::More);
+                return Ok(false);
             }
             erase(tx, id)?;
             tx.execute("DELETE FROM accounts WHERE id = ?1", values![id])?;
             tx.announce(Notification::Access)?;
-            Ok(Erasure::Done)
+            Ok(true)
         })
     }
 

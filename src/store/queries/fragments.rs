@@ -100,7 +100,7 @@ fn fragment(name: &str) -> &'static str {
         // A page of the audit. Ids grow with time, except if a clock was set back or if transactions overtook each other, so
         // what comes before the first entry since `?2` is not searched.
         "entries" => {
-            "SELECT id, at, actor, actor_id, action, account, object, request, detail FROM audit \
+            "SELECT {row} FROM audit \
              WHERE id > ?1 AND at >= coalesce(?2, at) AND id >= CASE WHEN CAST(?2 AS timestamptz) IS NULL THEN 0 \
              ELSE (SELECT coalesce(min(id), 9223372036854775807) FROM audit WHERE at >= ?2) END $ ORDER BY id LIMIT ?3"
         }

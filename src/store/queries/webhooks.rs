@@ -19,8 +19,9 @@ row! {
 row! {
     Claimed from "" {
         id, epoch, webhook, url = "(SELECT w.url FROM webhooks w WHERE w.id = webhook_deliveries.webhook)", body,
-        attempts, secrets = "(SELECT w.secret FROM webhooks w WHERE w.id = webhook_deliveries.webhook), \
-            (SELECT w.earlier_secret FROM webhooks w WHERE w.id = webhook_deliveries.webhook AND w.earlier_until > now())",
+        attempts, secret = "(SELECT w.secret FROM webhooks w WHERE w.id = webhook_deliveries.webhook)",
+        earlier_secret = "(SELECT w.earlier_secret FROM webhooks w WHERE w.id = webhook_deliveries.webhook \
+            AND w.earlier_until > now())",
         now = "{now}"
     }
 }
@@ -230,13 +231,6 @@ impl Store {
     /// Removes at most `count` deliveries that are older than `age`. Returns their number.
     pub fn remove_deliveries(&self, age: Duration, count: usize) -> Result<u64> {
         self.write(background("remove_deliveries").light(), |tx| tx.execute(REMOVE, values![age, count]))
-    }
-}
-
-impl FromRow for Vec<SealedSecret> {
-    fn from_row(row: &mut Row) -> Result<Self> {
-        let (secret, earlier) = row.read::<(_, Option<_>)>()?;
-        Ok([Some(secret), earlier].into_iter().flatten().collect())
     }
 }
 

@@ -38,7 +38,7 @@ fn each_format_is_recognised_with_any_file_name() {
             write(&folder, &format!("{index}.txt"), format!("{mark}{text}"))
         })
         .collect();
-    let catalog = Catalog::load(false, &files).unwrap();
+    let catalog = Catalog::load(false, &files, None).unwrap();
     assert_eq!(ids(&catalog), ["wmn.lake-view", "sherlock.pond", "maigret.meadow"]);
     let formats: Vec<String> = catalog.lists().iter().map(|list| list.format.as_str().to_owned()).collect();
     assert_eq!(formats, ["WhatsMyName", "Sherlock", "Maigret"]);
@@ -62,7 +62,7 @@ fn a_site_of_a_list_is_left_out_if_a_module_covers_it() {
         "second.json",
         &[("Second", "http://POND.example/{}"), ("New", "https://new.example/{}")],
     );
-    let catalog = Catalog::load(true, &[first, second, mine]).unwrap();
+    let catalog = Catalog::load(true, &[first, second, mine], None).unwrap();
     let listed: Vec<String> = ids(&catalog).into_iter().filter(|id| id.starts_with("sherlock.")).collect();
     assert_eq!(listed, ["sherlock.pond", "sherlock.new"]);
     assert!(catalog.get("github").is_some() && catalog.get("mine").is_some());
@@ -80,10 +80,10 @@ fn a_site_of_a_list_is_left_out_if_a_module_covers_it() {
 fn a_site_that_no_enabled_module_covers_is_kept() {
     let folder = Folder::new();
     let file = list(&folder, "list.json", &[("GitHub", "https://www.github.com/{}")]);
-    let catalog = Catalog::load(false, std::slice::from_ref(&file)).unwrap();
+    let catalog = Catalog::load(false, std::slice::from_ref(&file), None).unwrap();
     assert_eq!(ids(&catalog), ["sherlock.github"]);
     // A second copy of the list adds nothing.
-    let catalog = Catalog::load(false, &[file.clone(), file]).unwrap();
+    let catalog = Catalog::load(false, &[file.clone(), file], None).unwrap();
     assert_eq!(ids(&catalog), ["sherlock.github"]);
     assert_eq!(notes(&catalog.lists()[1], NoteKind::AlreadyThere), ["GitHub: sherlock.github"]);
 
@@ -91,10 +91,10 @@ fn a_site_that_no_enabled_module_covers_is_kept() {
     off[0]["enabled"] = json!(false);
     let mine = write(&folder, "own.json", off.to_string());
     let file = list(&folder, "list.json", &[("Pond", "https://pond.example/{}")]);
-    assert_eq!(ids(&Catalog::load(false, &[mine, file]).unwrap()), ["off", "sherlock.pond"]);
+    assert_eq!(ids(&Catalog::load(false, &[mine, file], None).unwrap()), ["off", "sherlock.pond"]);
     // Two entries of one list are both kept.
     let file = list(&folder, "list.json", &[("A", "https://a.example/{}"), ("a", "https://a.example/{}")]);
-    assert_eq!(ids(&Catalog::load(false, &[file]).unwrap()), ["sherlock.a", "sherlock.a-2"]);
+    assert_eq!(ids(&Catalog::load(false, &[file], None).unwrap()), ["sherlock.a", "sherlock.a-2"]);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_file_that_is_not_a_list_is_an_error() {
         (b"[{\"errorType\": 1}]", "unknown field `errorType`"),
     ] {
         let bad = write(&folder, "bad.json", content);
-        let error = Catalog::load(false, &[good.clone(), bad]).unwrap_err().to_string();
+        let error = Catalog::load(false, &[good.clone(), bad], None).unwrap_err().to_string();
         assert!(error.contains("bad.json:") && error.contains(why), "{error}");
     }
 }
