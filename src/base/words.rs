@@ -2,8 +2,8 @@
 
 /// Declares an enum with one word for each variant, so that the words are listed once.
 ///
-/// Attributes and documentation are kept. The enum gets `ALL`, `as_str` and `from_name`, with its own visibility, and can be the
-/// value of an option. It has to be `Copy`. Derives do not see the words: with `Serialize`, `rename_all` or `rename` has to give the same ones.
+/// Attributes and documentation are kept. The enum gets `ALL`, `as_str` and `from_name`, with its own visibility, is displayed as
+/// its word, and can be the value of an option. It has to be `Copy`. Derives do not see the words: with `Serialize`, `rename_all` or `rename` has to give the same ones.
 macro_rules! words {
     (
         $(#[$attribute:meta])*
@@ -33,6 +33,12 @@ macro_rules! words {
                     $($word => Some(Self::$variant),)*
                     _ => None,
                 }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
             }
         }
 

@@ -1,6 +1,5 @@
 //! The outcome of a check, with its evidence and its findings.
 
-use std::fmt;
 use std::ops::{Index, IndexMut};
 use std::time::Duration;
 
@@ -85,12 +84,6 @@ impl Outcome {
     /// Returns whether the check was made but came to no conclusion.
     pub fn is_failure(self) -> bool {
         !self.is_conclusive() && self != Self::Skipped
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

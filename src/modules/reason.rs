@@ -1,7 +1,5 @@
 //! The reasons of outcomes: one word for each.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use crate::base::words::words;
@@ -207,12 +205,6 @@ impl Reason {
     /// Returns the word with spaces in place of underscores, for display.
     pub fn as_phrase(self) -> String {
         self.as_str().replace('_', " ")
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
     }
 }
 

@@ -15,8 +15,6 @@ pub mod username;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -64,12 +62,6 @@ impl SearchType {
             Self::Email => email::ALLOWED,
             Self::Username => username::ALLOWED,
         }
-    }
-}
-
-impl fmt::Display for SearchType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
