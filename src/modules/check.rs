@@ -240,14 +240,15 @@ fn read_findings(check: &mut ActiveCheck<'_>, control_result: Option<&ControlRes
     let (entry, values) = (check.module.entry(), check.values());
     let page_profile = control_result.and_then(|result| result.page_profile.as_deref());
     let control = control_result.map(|result| result.verdict);
-    let confidence = confidence(check.source.verdict.strength.unwrap_or(Strength::Status), control);
+    let strength = check.source.verdict.strength.unwrap_or(Strength::Status);
     let is_cut = findings.is_cut || values.searches.is_cut() || check.is_cut();
     let is_out_of_time = values.searches.is_out_of_time();
-    let findings = findings.complete(entry, values.name, confidence, page_profile);
+    let findings = findings.complete(entry, values.name, page_profile);
     // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
     let lacks_control = control.is_some_and(|verdict| verdict != ControlVerdict::Passed);
     let report = &mut check.report;
     report.findings = findings;
+    report.evidence.confidence = confidence(strength, control);
     report.evidence.partial = is_cut || (lacks_control && entry.reads_page_profile());
     report.reason = is_out_of_time.then_some(Reason::TimeoutRules);
 }
