@@ -195,7 +195,7 @@ fn conclude_control(key: &Key, check: ActiveCheck<'_>, report: &mut Report) -> C
         }
         _ => ControlVerdict::Unclear,
     });
-    let found = check.source.findings.page_profile.as_ref();
+    let found = check.source.verdict.findings.page_profile.as_ref();
     result.page_profile = found.map(|found| Arc::new(found.without_name(check.values().name)));
     let Evidence { requests, contacts, http_status, matcher, .. } = check.report.evidence;
     report.evidence.requests += requests;
@@ -236,7 +236,7 @@ fn conclude(check: &mut ActiveCheck<'_>, control: Option<&(Direction, ControlRes
 
 /// Adds the findings of a hit to its report.
 fn read_findings(check: &mut ActiveCheck<'_>, control_result: Option<&ControlResult>) {
-    let findings = std::mem::take(&mut check.source.findings);
+    let findings = std::mem::take(&mut check.source.verdict.findings);
     let (entry, values) = (check.module.entry(), check.values());
     let page_profile = control_result.and_then(|result| result.page_profile.as_deref());
     let control = control_result.map(|result| result.verdict);

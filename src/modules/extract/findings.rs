@@ -51,7 +51,7 @@ impl Distinct {
 }
 
 /// What the answers of a site give for a name.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Findings {
     /// The findings of a hit, without the generic profile data. That of a username begins with the main result.
     pub(crate) found: Vec<Finding>,
