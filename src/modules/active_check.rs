@@ -187,8 +187,8 @@ impl<'c> ActiveCheck<'c> {
     /// Returns the answer to a probe, and whether it was received for this check.
     fn fetch(&mut self, probe: usize) -> Result<(Arc<Response>, bool), Stop> {
         let request = self.prepare(probe).map_err(Stop::Unfilled)?;
-        let keep = self.module.entry().probes[probe].keep();
-        let feed = keep.map(|keep| (feed_key(&request), keep));
+        let feed = self.module.entry().probes[probe].feed.as_ref();
+        let feed = feed.map(|feed| (feed_key(&request), Duration::from_secs(feed.keep_s.into())));
         if let Some(at_hand) = feed.as_ref().and_then(|(key, _)| self.checker.feeds.get(key)) {
             return at_hand.map(|list| (list, false)).map_err(Stop::Unanswered);
         }

@@ -186,11 +186,11 @@ impl Checker {
 #[inline(never)]
 fn conclude_control(key: &Key, check: ActiveCheck<'_>, report: &mut Report) -> ControlResult {
     let direction = key.0;
-    let mut result = ControlResult::from(match check.report.outcome {
-        outcome if outcome == direction.passing() => ControlVerdict::Passed,
-        Outcome::Hit | Outcome::Miss => ControlVerdict::Failed,
-        Outcome::Timeout => ControlVerdict::OutOfTime,
-        Outcome::Skipped if check.report.reason.is_some_and(Reason::is_local_fault) => {
+    let mut result = ControlResult::from(match (check.report.outcome, direction) {
+        (Outcome::Miss, Direction::MadeUp) | (Outcome::Hit, Direction::Known) => ControlVerdict::Passed,
+        (Outcome::Hit | Outcome::Miss, _) => ControlVerdict::Failed,
+        (Outcome::Timeout, _) => ControlVerdict::OutOfTime,
+        (Outcome::Skipped, _) if check.report.reason.is_some_and(Reason::is_local_fault) => {
             ControlVerdict::NotAsked
         }
         _ => ControlVerdict::Unclear,

@@ -177,8 +177,7 @@ impl ListResult {
             ResultType::Domain | ResultType::Subdomain | ResultType::Email | ResultType::IpAddress
         );
         let read = |text: Cow<'_, str>| if is_name { text.trim().to_owned() } else { clean(&text) };
-        let texts = values.iter().filter_map(as_text).map(read);
-        texts.filter(|text| !text.is_empty()).collect()
+        values.iter().filter_map(as_text).map(read).collect()
     }
 }
 
