@@ -3,7 +3,8 @@
 /// Declares an enum with one word for each variant, so that the words are listed once.
 ///
 /// Attributes and documentation are kept. The enum gets `ALL`, `as_str` and `from_name`, with its own visibility, is
-/// displayed as its word, and can be the value of an option. It has to be `Copy`. Derives do not see the words: with `Serialize`, `rename_all` or `rename` has to give the same ones.
+/// displayed as its word, and can be the value of an option. It has to be `Copy`. Derives do not see the words: with
+/// `Serialize`, `rename_all` or `rename` has to give the same ones.
 macro_rules! words {
     (
         $(#[$attribute:meta])*

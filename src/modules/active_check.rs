@@ -11,7 +11,6 @@ use super::barrier;
 use super::checker::{Checker, feed_key};
 use super::definition::Via;
 use super::extract::Answers;
-use super::extract::findings::Findings;
 use super::judge::{Verdict, barrier_of, judge_answers};
 use super::module::Module;
 use super::outcome::{Outcome, Pause, Report};
@@ -58,9 +57,6 @@ pub(super) struct Source {
     /// The reason why a probe of the source has no answer.
     stop: Option<Stop>,
     pub(super) verdict: Verdict,
-    /// What was read for the query, or for the name of a control check. They are read together with the verdict, so that
-    /// each answer is parsed once.
-    pub(super) findings: Findings,
 }
 
 /// The reason why the probes of a source ended early.
@@ -122,7 +118,6 @@ impl<'c> ActiveCheck<'c> {
                 answers: Vec::new(),
                 stop: None,
                 verdict: Verdict::new(Outcome::Error, Some(Reason::NoAnswer), None),
-                findings: Findings::default(),
             },
         };
         let began = Instant::now();
@@ -175,8 +170,8 @@ impl<'c> ActiveCheck<'c> {
             }),
         };
         let stop = asked.err();
-        let (verdict, findings) = self.verdict(&answers, stop.as_ref());
-        Source { number, answers, stop, verdict, findings }
+        let verdict = self.verdict(&answers, stop.as_ref());
+        Source { number, answers, stop, verdict }
     }
 
     /// Returns the reason for which a host of one of these probes must not be contacted now, if there is one.
@@ -192,8 +187,8 @@ impl<'c> ActiveCheck<'c> {
     /// Returns the answer to a probe, and whether it was received for this check.
     fn fetch(&mut self, probe: usize) -> Result<(Arc<Response>, bool), Stop> {
         let request = self.prepare(probe).map_err(Stop::Unfilled)?;
-        let keep = self.module.entry().probes[probe].keep();
-        let feed = keep.map(|keep| (feed_key(&request), keep));
+        let feed = self.module.entry().probes[probe].feed.as_ref();
+        let feed = feed.map(|feed| (feed_key(&request), Duration::from_secs(feed.keep_s.into())));
         if let Some(at_hand) = feed.as_ref().and_then(|(key, _)| self.checker.feeds.get(key)) {
             return at_hand.map(|list| (list, false)).map_err(Stop::Unanswered);
         }
@@ -298,58 +293,57 @@ impl<'c> ActiveCheck<'c> {
 
     /// Returns the verdict on the answers of a source, and what they give.
     #[inline(never)]
-    fn verdict(&self, answers: &[Option<Arc<Response>>], stop: Option<&Stop>) -> (Verdict, Findings) {
-        let failed = |outcome, reason| (Verdict::new(outcome, Some(reason), None), Findings::default());
+    fn verdict(&self, answers: &[Option<Arc<Response>>], stop: Option<&Stop>) -> Verdict {
         let judge = || self.reading(|| self.judge(answers));
-        match stop {
-            _ if self.searches.is_out_of_time() => failed(Outcome::Timeout, Reason::TimeoutRules),
-            None => judge(),
-            Some(Stop::Barrier(verdict)) => (verdict.clone(), Findings::default()),
+        let (outcome, reason) = match stop {
+            _ if self.searches.is_out_of_time() => (Outcome::Timeout, Reason::TimeoutRules),
+            None => return judge(),
+            Some(Stop::Barrier(verdict)) => return verdict.clone(),
             Some(Stop::Denied(denial)) => {
                 let (outcome, reason, _) = denial.end();
-                failed(outcome, reason)
+                (outcome, reason)
             }
             Some(Stop::Unanswered(error)) => {
                 // The time for the answers may end before the deadline of the check.
                 let Terms { answer_by, deadline, .. } = self.terms;
                 let is_early = answer_by < deadline && answer_by <= Instant::now();
                 match error.reason {
-                    reason if reason.is_timeout() && is_early => {
-                        failed(Outcome::Timeout, Reason::LearntDeadline)
-                    }
-                    reason if reason.is_timeout() => failed(Outcome::Timeout, reason),
+                    reason if reason.is_timeout() && is_early => (Outcome::Timeout, Reason::LearntDeadline),
+                    reason if reason.is_timeout() => (Outcome::Timeout, reason),
                     reason if reason == Reason::Unavailable || reason.is_local_fault() => {
-                        failed(Outcome::Skipped, reason)
+                        (Outcome::Skipped, reason)
                     }
-                    reason => failed(Outcome::Error, reason),
+                    reason => (Outcome::Error, reason),
                 }
             }
-            Some(Stop::Unfilled(FillError::NoKey)) => failed(Outcome::Skipped, Reason::NeedsKey),
+            Some(Stop::Unfilled(FillError::NoKey)) => (Outcome::Skipped, Reason::NeedsKey),
             Some(Stop::Unfilled(FillError::NoPart | FillError::Unfit))
                 if self.report.evidence.requests == 0 =>
             {
-                failed(Outcome::Skipped, Reason::NotAccepted)
+                (Outcome::Skipped, Reason::NotAccepted)
             }
             // The answer that lacks the value may match a rule that explains why.
-            Some(Stop::Unfilled(_)) => Some(judge())
-                .filter(|(verdict, _)| verdict.outcome != Outcome::Error)
-                .unwrap_or_else(|| failed(Outcome::Error, Reason::NotSaved)),
-        }
+            Some(Stop::Unfilled(_)) => match judge() {
+                Verdict { outcome: Outcome::Error, .. } => (Outcome::Error, Reason::NotSaved),
+                verdict => return verdict,
+            },
+        };
+        Verdict::new(outcome, Some(reason), None)
     }
 
     /// Applies the rules to the answers of a source, and reads what they give for the query or for a control check.
-    fn judge(&self, answers: &[Option<Arc<Response>>]) -> (Verdict, Findings) {
+    fn judge(&self, answers: &[Option<Arc<Response>>]) -> Verdict {
         let answers = Answers(answers.iter().map(|response| response.as_deref().map(Answer::new)).collect());
         let (entry, values) = (self.module.entry(), self.values());
-        let verdict = judge_answers(self.module, &answers, &values);
-        let findings = match (verdict.outcome, self.is_control, self.only) {
-            (Outcome::Hit, false, None) => entry.findings(&answers, values),
+        let mut verdict = judge_answers(self.module, &answers, &values);
+        match (verdict.outcome, self.is_control, self.only) {
+            (Outcome::Hit, false, None) => verdict.findings = entry.findings(&answers, values),
             (_, true, Some(_)) => {
-                Findings { page_profile: entry.page_profile(&answers, values.name), ..Findings::default() }
+                verdict.findings.page_profile = entry.page_profile(&answers, values.name);
             }
-            _ => Findings::default(),
-        };
-        (verdict, findings)
+            _ => {}
+        }
+        verdict
     }
 
     /// Calls `read`, which parses answers, when it may, and starts the time limit of its searches. `read` must not wait

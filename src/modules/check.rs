@@ -186,16 +186,16 @@ impl Checker {
 #[inline(never)]
 fn conclude_control(key: &Key, check: ActiveCheck<'_>, report: &mut Report) -> ControlResult {
     let direction = key.0;
-    let mut result = ControlResult::from(match check.report.outcome {
-        outcome if outcome == direction.passing() => ControlVerdict::Passed,
-        Outcome::Hit | Outcome::Miss => ControlVerdict::Failed,
-        Outcome::Timeout => ControlVerdict::OutOfTime,
-        Outcome::Skipped if check.report.reason.is_some_and(Reason::is_local_fault) => {
+    let mut result = ControlResult::from(match (check.report.outcome, direction) {
+        (Outcome::Miss, Direction::MadeUp) | (Outcome::Hit, Direction::Known) => ControlVerdict::Passed,
+        (Outcome::Hit | Outcome::Miss, _) => ControlVerdict::Failed,
+        (Outcome::Timeout, _) => ControlVerdict::OutOfTime,
+        (Outcome::Skipped, _) if check.report.reason.is_some_and(Reason::is_local_fault) => {
             ControlVerdict::NotAsked
         }
         _ => ControlVerdict::Unclear,
     });
-    let found = check.source.findings.page_profile.as_ref();
+    let found = check.source.verdict.findings.page_profile.as_ref();
     result.page_profile = found.map(|found| Arc::new(found.without_name(check.values().name)));
     let Evidence { requests, contacts, http_status, matcher, .. } = check.report.evidence;
     report.evidence.requests += requests;
@@ -236,18 +236,19 @@ fn conclude(check: &mut ActiveCheck<'_>, control: Option<&(Direction, ControlRes
 
 /// Adds the findings of a hit to its report.
 fn read_findings(check: &mut ActiveCheck<'_>, control_result: Option<&ControlResult>) {
-    let findings = std::mem::take(&mut check.source.findings);
+    let findings = std::mem::take(&mut check.source.verdict.findings);
     let (entry, values) = (check.module.entry(), check.values());
     let page_profile = control_result.and_then(|result| result.page_profile.as_deref());
     let control = control_result.map(|result| result.verdict);
-    let confidence = confidence(check.source.verdict.strength.unwrap_or(Strength::Status), control);
+    let strength = check.source.verdict.strength.unwrap_or(Strength::Status);
     let is_cut = findings.is_cut || values.searches.is_cut() || check.is_cut();
     let is_out_of_time = values.searches.is_out_of_time();
-    let findings = findings.complete(entry, values.name, confidence, page_profile);
+    let findings = findings.complete(entry, values.name, page_profile);
     // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
     let lacks_control = control.is_some_and(|verdict| verdict != ControlVerdict::Passed);
     let report = &mut check.report;
     report.findings = findings;
+    report.evidence.confidence = confidence(strength, control);
     report.evidence.partial = is_cut || (lacks_control && entry.reads_page_profile());
     report.reason = is_out_of_time.then_some(Reason::TimeoutRules);
 }

@@ -59,7 +59,8 @@ const LOGGED_AGAIN: Duration = Duration::from_secs(60);
 pub struct Checker {
     /// The prober that sends the requests.
     pub prober: Arc<dyn Prober>,
-    pub(crate) keys: OperatorKeys,
+    /// The operator's keys.
+    pub keys: OperatorKeys,
     pub(crate) user_agent: String,
     pub(super) controls: Controls,
     pub(super) feeds: Cache<FeedKey, Fetched>,
@@ -106,11 +107,6 @@ impl Checker {
             warn!("this machine cannot make all checks ({why}): their modules end as skipped, {reason}");
             Computed { value: (), ttl: LOGGED_AGAIN, weight: 0 }
         });
-    }
-
-    /// Returns the operator's keys.
-    pub fn keys(&self) -> &OperatorKeys {
-        &self.keys
     }
 
     /// Removes the verdicts of all control checks, so that the next checks make new ones.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::extract::page_profile::PageProfile;
 use super::module::Module;
-use super::outcome::{ControlVerdict, Direction, Outcome};
+use super::outcome::{ControlVerdict, Direction};
 use super::public_suffix::PublicSuffix;
 use super::query::{Query, SearchType};
 use super::reason::Reason;
@@ -92,14 +92,6 @@ impl Direction {
     /// Returns whether a miss of `query` fails the control check without a request, because it is the known account.
     pub(crate) fn is_disproved_by_miss_of(self, module: &Module, query: &Query) -> bool {
         self == Self::Known && known(module).is_some_and(|known| known.normal() == query.normal())
-    }
-
-    /// Returns the outcome that passes the control check.
-    pub(crate) fn passing(self) -> Outcome {
-        match self {
-            Self::MadeUp => Outcome::Miss,
-            Self::Known => Outcome::Hit,
-        }
     }
 
     /// Returns the reason of a check whose control check failed.

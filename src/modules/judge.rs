@@ -7,6 +7,7 @@ use super::barrier;
 use super::confidence::Strength;
 use super::definition::{Basis, Matcher, Method, Probe};
 use super::extract::Answers;
+use super::extract::findings::Findings;
 use super::identity;
 use super::module::Module;
 use super::outcome::Outcome;
@@ -31,11 +32,15 @@ pub struct Verdict {
     /// Whether this is a bare miss: no rule that requires some content held, only one about the status, the headers or
     /// the address, or about something that is absent or empty.
     pub is_bare_miss: bool,
+    /// What a check reads for the query, or for the name of a control check. It is read together with the verdict, so that
+    /// each answer is parsed once.
+    pub(crate) findings: Findings,
 }
 
 impl Verdict {
     pub(super) fn new(outcome: Outcome, reason: Option<Reason>, matcher: Option<String>) -> Self {
-        Self { outcome, reason, matcher, strength: None, is_bare_miss: false }
+        let findings = Findings::default();
+        Self { outcome, reason, matcher, strength: None, is_bare_miss: false, findings }
     }
 }
 

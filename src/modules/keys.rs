@@ -20,11 +20,6 @@ impl OperatorKeys {
         Self { keys: keys.collect() }
     }
 
-    /// Returns whether there is a key with that name.
-    pub fn has(&self, name: &str) -> bool {
-        self.keys.contains_key(name)
-    }
-
     /// Returns the key with that name.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.keys.get(name).map(|key| key.expose().as_str())

@@ -160,7 +160,7 @@ impl Module {
             return Some(Reason::Disabled);
         }
         self.why_refused(query).or_else(|| {
-            let is_missing = |need: &String| !keys.has(need.strip_prefix("config.").unwrap_or(need));
+            let is_missing = |need: &String| keys.get(need.strip_prefix("config.").unwrap_or(need)).is_none();
             self.entry.needs.iter().any(is_missing).then_some(Reason::NeedsKey)
         })
     }

@@ -139,6 +139,8 @@ pub struct Evidence {
     pub circuit: Option<OpenCircuit>,
     /// The version of the rules that led to the conclusion; `None` without a conclusion.
     pub rules: Option<RulesVersion>,
+    /// The confidence of the findings of a hit from 0.0 to 1.0, computed from the evidence, with two decimals.
+    pub confidence: f64,
     /// Whether the answers to a hit may have more than was read: a request failed, a body or a list was cut.
     pub partial: bool,
 }
@@ -163,11 +165,7 @@ pub struct Finding {
     /// The type of the entity.
     pub result_type: ResultType,
     /// The primary value of the entity.
-    pub value: Option<String>,
-    /// The name of the platform.
-    pub platform: Option<String>,
-    /// The confidence from 0.0 to 1.0, computed from the evidence, with two decimals.
-    pub confidence: f64,
+    pub value: String,
     /// Further data, specific to the module.
     pub metadata: Map<String, Value>,
 }

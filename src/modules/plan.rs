@@ -1,7 +1,5 @@
 //! The requests of a module's probes.
 
-use std::time::Duration;
-
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use url::Url;
 use url::form_urlencoded::Serializer;
@@ -9,7 +7,7 @@ use url::form_urlencoded::Serializer;
 use super::answer::Answer;
 use super::barrier::BARRIER_REACH;
 use super::checker::MAX_FEED_BYTES;
-use super::definition::{CssRule, JsonBody, Matcher, Method, Probe, Via, kept};
+use super::definition::{CssRule, Matcher, Method, Probe, Via, kept};
 use super::extract::Reading;
 use super::module::Module;
 use super::probe::{MAX_BODY_BYTES, Mark, OF_THE_CONNECTION, Request, Trace};
@@ -26,8 +24,13 @@ pub(super) fn is_reserved(name: &str) -> bool {
 impl Probe {
     /// Returns all templates of the request, which determine the keys and saved values that it needs.
     pub(crate) fn templates(&self) -> impl Iterator<Item = &Template> {
-        let json = self.json.iter().flat_map(JsonBody::templates);
+        let json = self.json.iter().flat_map(|body| &body.templates);
         std::iter::once(&self.url).chain(self.headers.values()).chain(self.form.values()).chain(json)
+    }
+
+    /// Returns whether redirects are followed. A browser always follows them.
+    pub fn follows(&self) -> bool {
+        self.follow || self.via == Via::Browser
     }
 
     /// Returns whether the request has a body.
@@ -38,11 +41,6 @@ impl Probe {
     /// Returns whether the address of the request contains a key.
     pub(crate) fn has_key_in_address(&self) -> bool {
         self.url.variables().any(|variable| matches!(variable, Variable::Config { .. }))
-    }
-
-    /// Returns the time for which the response is shared by all checks.
-    pub(crate) fn keep(&self) -> Option<Duration> {
-        self.feed.as_ref().map(|feed| Duration::from_secs(feed.keep_s.into()))
     }
 
     /// Returns the address to which the request is sent. Returns `None` if a value is missing.
@@ -180,6 +178,6 @@ pub(super) fn mark(rule: &Matcher, filled: impl Fn(&Template) -> Option<String>)
     let mut texts = texts.into_iter().filter(|_| !rule.ignore_case);
     match texts.find_map(|(kind, text)| Some((kind, text?))) {
         Some((kind, text)) => filled(&text).map(kind),
-        None => filled(rule.final_url.as_ref()?.template()).map(Mark::Url),
+        None => filled(&rule.final_url.as_ref()?.template).map(Mark::Url),
     }
 }

@@ -100,14 +100,17 @@ pub struct Response {
 }
 
 impl Response {
-    /// Returns the first value of a header. `name` must be in lower case.
+    /// Returns the first value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers_of(name).next()
     }
 
-    /// Returns the values of a header. `name` must be in lower case.
+    /// Returns the values of a header.
     pub(crate) fn headers_of(&self, name: &str) -> impl DoubleEndedIterator<Item = &str> {
-        self.headers.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .filter(move |(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
     }
 }
 

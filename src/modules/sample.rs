@@ -5,8 +5,8 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::pattern::SearchRegex;
 
-/// The most characters of a generated text.
-const MAX_CHARS: usize = 4_096;
+/// The most bytes of a generated text.
+const MAX_BYTES: usize = 4_096;
 /// The number of texts that are tried, because an assertion such as `\b` may reject some.
 const TRIES: u64 = 24;
 /// The most repetitions beyond the minimum of a pattern.
@@ -40,8 +40,7 @@ impl Sampled {
     /// Returns a text that the regex matches, or `None` if no attempt gave one. The same seed gives the same text.
     pub(crate) fn text(&self, seed: u64) -> Option<String> {
         (0..TRIES).find_map(|attempt| {
-            let mut writer =
-                Writer { random: Random::new(seed ^ (attempt << 32)), text: String::new(), chars: 0 };
+            let mut writer = Writer { random: Random::new(seed ^ (attempt << 32)), text: String::new() };
             writer.write(&self.hir)?;
             self.regex.regex().is_match(&writer.text).then_some(writer.text)
         })
@@ -80,7 +79,6 @@ impl Random {
 struct Writer {
     random: Random,
     text: String,
-    chars: usize,
 }
 
 impl Writer {
@@ -109,9 +107,8 @@ impl Writer {
     }
 
     fn push(&mut self, text: &str) -> Option<()> {
-        self.chars += text.chars().count();
         self.text.push_str(text);
-        (self.chars <= MAX_CHARS).then_some(())
+        (self.text.len() <= MAX_BYTES).then_some(())
     }
 
     /// Returns a character of the class: a lower-case letter or digit if

@@ -65,7 +65,8 @@ pub(crate) fn clean(text: &str) -> String {
     let kept = text.chars().filter_map(|c| match c {
         '\n' => Some('\n'),
         '\t' | '\u{2028}' | '\u{2029}' => Some(' '),
-        c if c.is_control() || is_direction_mark(c) => None,
+        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}' => None,
+        c if c.is_control() => None,
         c => Some(c),
     });
     // Twice the limit is kept before trimming, so that leading white space does not use up the limit.
@@ -75,10 +76,6 @@ pub(crate) fn clean(text: &str) -> String {
         None => text.to_owned(),
         Some((end, _)) => text[..end].trim_end().to_owned(),
     }
-}
-
-fn is_direction_mark(c: char) -> bool {
-    matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{200E}' | '\u{200F}' | '\u{FEFF}')
 }
 
 /// Returns the text of a TXT record. `"v=spf1 " "-all"` is one string in two pieces; `\"` and `\059` are

@@ -296,7 +296,7 @@ fn plan(module: &Arc<Module>, options: &ProofOptions, proof: &mut ModuleProof) -
         unproven("the module has no known name that it accepts");
         return Vec::new();
     };
-    if let Some(reason) = module.why_skipped(&base, options.checker.keys()) {
+    if let Some(reason) = module.why_skipped(&base, &options.checker.keys) {
         unproven(&why_not_asked(module, reason));
         return Vec::new();
     }

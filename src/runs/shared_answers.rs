@@ -76,6 +76,7 @@ fn without_requests(report: &Report) -> Report {
         final_host: report.evidence.final_host.clone(),
         matcher: report.evidence.matcher.clone(),
         rules: report.evidence.rules.clone(),
+        confidence: report.evidence.confidence,
         partial: report.evidence.partial,
         ..Evidence::default()
     };
@@ -87,7 +88,7 @@ fn without_requests(report: &Report) -> Report {
 fn weight(report: &Report) -> usize {
     let bytes = |finding: &Finding| {
         let metadata = serde_json::to_vec(&finding.metadata).map_or(0, |json| json.len());
-        ANSWER_BYTES + finding.value.as_ref().map_or(0, String::len) + 3 * metadata
+        ANSWER_BYTES + finding.value.len() + 3 * metadata
     };
     ANSWER_BYTES + report.findings.iter().map(bytes).sum::<usize>()
 }

@@ -391,7 +391,7 @@ fn compared(kind: &str, expected: &str, report: &Report, sent: &[Value]) -> (Val
             (findings.map(found).collect(), parsed(rest))
         }
         "@" => {
-            let found = report.findings.iter().find(|finding| finding.value.as_ref() == Some(&first));
+            let found = report.findings.iter().find(|finding| finding.value == first);
             let found = found.map_or(Value::Null, |finding| json!(finding.metadata));
             (part(&found, &parsed(rest)), parsed(rest))
         }

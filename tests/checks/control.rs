@@ -10,7 +10,7 @@ fn an_unclear_control_check_lowers_the_confidence() {
         });
         let report = bench.check(&module(&fields), &username("bob"));
         assert_eq!(report.outcome, Outcome::Hit);
-        report.findings[0].confidence
+        report.evidence.confidence
     };
     let (passed, shaky, none) =
         (confidence(json!({}), 404), confidence(json!({}), 500), confidence(json!({"control": false}), 200));
@@ -95,7 +95,7 @@ fn a_control_check_has_its_own_time_and_a_timed_out_one_is_not_shared() {
         let hurried = bare.checker.check(&site, &username("bob"), deadline);
         if !bare.asked().is_empty() {
             assert_eq!((hurried.outcome, bare.asked().len()), (Outcome::Hit, 1), "no time for a control");
-            assert!(hurried.findings[0].confidence < 0.5, "{hurried:?}");
+            assert!(hurried.evidence.confidence < 0.5, "{hurried:?}");
         }
         assert_eq!(bare.check(&site, &username("alice")).outcome, Outcome::Unreliable);
     });
@@ -117,7 +117,7 @@ fn confidence_follows_the_evidence() {
             Ok(if request.trace.control { respond(404, &[], "") } else { respond(200, &[], body) })
         });
         let report = bench.check(&module(&json!({"hit": [hit]})), &username("bob"));
-        let confidence = report.findings[0].confidence;
+        let confidence = report.evidence.confidence;
         assert!(confidence > last && confidence < 1.0, "{hit}: {confidence}");
         last = confidence;
     }

@@ -64,7 +64,7 @@ impl CssCondition {
 
     pub(crate) fn echoes_query(&self) -> bool {
         self.proves_name()
-            || (self.exists && self.matches.as_ref().is_some_and(|pattern| pattern.template().shows_query()))
+            || (self.exists && self.matches.as_ref().is_some_and(|pattern| pattern.template.shows_query()))
     }
 
     /// Returns whether an element must equal the query.

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
-use std::ops::RangeInclusive;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -122,23 +120,21 @@ pub enum StatusRule {
 }
 
 impl StatusRule {
-    /// Returns the status codes that match.
-    pub(crate) fn codes(&self) -> RangeInclusive<u16> {
+    /// Returns whether a status matches.
+    pub(crate) fn matches(&self, status: u16) -> bool {
         match self {
-            Self::Code(code) => *code..=*code,
+            Self::Code(code) => *code == status,
             Self::Class(class) => {
-                let from = class.strip_suffix("xx").and_then(|class| class.parse().ok()).unwrap_or(0) * 100;
-                from..=from + 99
+                class.strip_suffix("xx").is_some_and(|digit| digit.parse() == Ok(status / 100))
             }
         }
     }
-}
 
-impl fmt::Display for StatusRule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Returns the code or the class, for the evidence of a result.
+    fn label(&self) -> String {
         match self {
-            Self::Code(code) => write!(f, "{code}"),
-            Self::Class(class) => f.write_str(class),
+            Self::Code(code) => code.to_string(),
+            Self::Class(class) => class.clone(),
         }
     }
 }
@@ -157,16 +153,13 @@ impl Matcher {
 
     fn head_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
         let response = answer.response;
-        let is_status = |rule: &StatusRule| rule.codes().contains(&response.status);
-        (self.status.is_empty() || self.status.iter().any(is_status))
+        (self.status.is_empty() || self.status.iter().any(|rule| rule.matches(response.status)))
             && self.final_url.as_ref().is_none_or(|it| it.is_found(response.final_url.as_str(), values))
             && self.header.iter().all(|(name, regex)| {
-                let name = name.to_ascii_lowercase();
-                response
-                    .headers_of(&name)
-                    .any(|value| regex.is_empty() || regex.is_found(value, values.searches))
+                let mut found = response.headers_of(name);
+                found.any(|value| regex.is_empty() || regex.is_found(value, values.searches))
             })
-            && self.no_header.iter().all(|name| response.header(&name.to_ascii_lowercase()).is_none())
+            && self.no_header.iter().all(|name| response.header(name).is_none())
     }
 
     fn text_holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
@@ -226,8 +219,8 @@ impl Matcher {
     /// Returns the conditions, in the order in which the evidence of a result lists them.
     pub(crate) fn conditions(&self) -> Vec<Condition> {
         let shows = Template::shows_query;
-        let pattern_shows = |pattern: &Pattern| pattern.template().shows_query();
-        let codes: Vec<String> = self.status.iter().map(ToString::to_string).collect();
+        let pattern_shows = |pattern: &Pattern| pattern.template.shows_query();
+        let codes: Vec<String> = self.status.iter().map(StatusRule::label).collect();
         let status = (!codes.is_empty()).then(|| (format!("status {}", codes.join("/")), Basis::Head, false));
         let header = |name: &String| (format!("header {}", name.to_ascii_lowercase()), Basis::Header, false);
         let absent = |name: &String| (format!("no header {}", name.to_ascii_lowercase()), Basis::Head, false);

@@ -43,13 +43,6 @@ pub enum Via {
     Whois,
 }
 
-impl Probe {
-    /// Returns whether redirects are followed. A browser always follows them.
-    pub fn follows(&self) -> bool {
-        self.follow || self.via == Via::Browser
-    }
-}
-
 /// A probe: one outgoing request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "an object")]
@@ -106,7 +99,7 @@ pub struct Probe {
 pub struct JsonBody {
     json: Value,
     /// The templates of the strings, in order.
-    templates: Vec<Template>,
+    pub(crate) templates: Vec<Template>,
 }
 
 impl TryFrom<Value> for JsonBody {
@@ -129,11 +122,6 @@ impl From<JsonBody> for Value {
 }
 
 impl JsonBody {
-    /// Returns the templates of the strings.
-    pub(crate) fn templates(&self) -> &[Template] {
-        &self.templates
-    }
-
     /// Returns the filled body, without the members and elements that contain a missing optional key.
     pub(crate) fn fill(&self, values: &Values<'_>) -> Result<Value, FillError> {
         let mut templates = self.templates.iter();

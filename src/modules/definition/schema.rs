@@ -164,13 +164,13 @@ impl Part<'_> {
     }
 
     fn parsed(&self) -> Result<(Vec<Template>, Option<SearchRegex>), serde_json::Error> {
-        let of_pattern = |pattern: Pattern| (vec![pattern.template().clone()], Some(pattern.example()));
+        let of_pattern = |pattern: Pattern| (vec![pattern.template.clone()], Some(pattern.example()));
         let value = &*self.value;
         Ok(match self.format() {
             "Template" => (vec![Template::deserialize(value)?], None),
             "Pattern" => of_pattern(Pattern::deserialize(value)?),
             "SearchRegex" => (Vec::new(), Some(SearchRegex::deserialize(value)?)),
-            "JsonBody" => (JsonBody::deserialize(value)?.templates().to_vec(), None),
+            "JsonBody" => (JsonBody::deserialize(value)?.templates, None),
             "Source" => match Source::deserialize(value)?.reads {
                 Reads::Template(template) => (vec![template], None),
                 Reads::Regex(pattern) => of_pattern(pattern),

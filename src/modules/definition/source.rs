@@ -117,11 +117,6 @@ impl Source {
             _ => None,
         }
     }
-
-    /// Returns whether the source can give several values by its syntax.
-    pub(crate) fn is_plural(&self) -> bool {
-        self.pointer().is_some_and(Pointer::is_plural)
-    }
 }
 
 fn not_here(kind: &str) -> String {

@@ -20,8 +20,8 @@ pub const MAX_PROBES: usize = 4;
 pub(super) const WORD: &str = "^[a-z0-9_ -]{1,64}$";
 pub(super) const WORD_ALLOWED: &str = "expected a-z, 0-9, `_`, `-` and spaces, at most 64 characters";
 /// The pattern of a metadata name or a saved name, followed by its message.
-pub(super) const NAME: &str = "^[a-z0-9_]{1,40}$";
-pub(super) const NAME_ALLOWED: &str = "expected a-z, 0-9 and `_`, at most 40 characters";
+pub(crate) const NAME: &str = "^[a-z0-9_]{1,40}$";
+pub(crate) const NAME_ALLOWED: &str = "expected a-z, 0-9 and `_`, at most 40 characters";
 /// The pattern of an email domain, followed by its message.
 pub(super) const DOMAIN: &str = r"^[a-z0-9.-]*\.[a-z0-9.-]*$";
 pub(super) const DOMAIN_ALLOWED: &str = "write a domain in lower case";

@@ -49,22 +49,19 @@ impl LongExtractor {
         values.into_iter().next()
     }
 
-    /// Returns the first value that is a text, a number or a boolean, as text.
-    pub(crate) fn text(&self, reading: &Reading<'_, '_>) -> Option<String> {
-        self.values(reading).iter().find_map(|value| as_text(value).map(Cow::into_owned))
-    }
-
-    /// Returns the first value, trimmed, to be saved for a later request. Returns `None` if it is empty or
-    /// too long.
+    /// Returns the first value that is a text, a number or a boolean, as trimmed text, to be saved for a later request.
+    /// Returns `None` if it is empty or too long.
     pub(crate) fn saved(&self, reading: &Reading<'_, '_>) -> Option<String> {
-        let text = self.text(reading)?;
+        let values = self.values(reading);
+        let text = values.iter().find_map(as_text)?;
         let text = text.trim();
         (!text.is_empty() && text.len() <= MAX_SAVED).then(|| text.to_owned())
     }
 
     fn gives_array(&self) -> bool {
+        let mut pointers = self.from.iter().filter_map(Source::pointer);
         self.all
-            || (self.each.is_none() && self.from.iter().any(Source::is_plural))
+            || (self.each.is_none() && pointers.any(Pointer::is_plural))
             || self.inner.as_ref().is_some_and(|inner| inner.gives_array())
     }
 

@@ -21,27 +21,24 @@ const DEFAULT_LIMIT: usize = 100;
 const MAX_NODES: usize = 300;
 const MAX_DEPTH: usize = 6;
 
-/// A finding: its type, value and metadata.
-type Found = (ResultType, String, Map<String, Value>);
-
 /// Findings without those of equal type, value and identifying members. Only plain repetitions are removed. The run decides
 /// whether two differently written values are the same entity.
 #[derive(Debug, Default)]
 struct Distinct {
-    found: Vec<Found>,
+    found: Vec<Finding>,
     places: HashMap<(ResultType, String, Vec<Option<String>>), usize>,
 }
 
 impl Distinct {
     /// Adds a finding. If an equal one exists, only the metadata that it lacks is added to it. Returns `false` if there are
     /// `most` findings already.
-    fn add(&mut self, found: Found, most: usize) -> bool {
-        let (result_type, value, metadata) = &found;
+    fn add(&mut self, found: Finding, most: usize) -> bool {
+        let Finding { result_type, value, metadata } = &found;
         let members = result_type.identifying().iter().map(|name| metadata.get(*name).map(Value::to_string));
         let key = (*result_type, value.clone(), members.collect());
         match self.places.get(&key) {
-            Some(at) => found.2.into_iter().for_each(|(name, value)| {
-                self.found[*at].2.entry(name).or_insert(value);
+            Some(at) => found.metadata.into_iter().for_each(|(name, value)| {
+                self.found[*at].metadata.entry(name).or_insert(value);
             }),
             None if self.found.len() >= most => return false,
             None => {
@@ -54,10 +51,10 @@ impl Distinct {
 }
 
 /// What the answers of a site give for a name.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Findings {
     /// The findings of a hit, without the generic profile data. That of a username begins with the main result.
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<Finding>,
     /// The generic profile data of the page, if it is read.
     pub(crate) page_profile: Option<PageProfile>,
     /// Whether a list has more elements than it may return.
@@ -70,21 +67,13 @@ impl Findings {
         mut self,
         entry: &Entry,
         name: &str,
-        confidence: f64,
         control: Option<&PageProfile>,
     ) -> Vec<Finding> {
-        if let (Some(page_profile), Some((.., metadata))) = (self.page_profile, self.found.first_mut()) {
+        if let (Some(page_profile), Some(first)) = (self.page_profile, self.found.first_mut()) {
             let is_set = |key: &str| entry.main().is_some_and(|main| main.metadata.contains_key(key));
-            page_profile.add_to(metadata, is_set, name, control);
+            page_profile.add_to(&mut first.metadata, is_set, name, control);
         }
-        let finding = |(result_type, value, metadata): Found| Finding {
-            result_type,
-            value: Some(value),
-            platform: Some(entry.platform.clone()),
-            confidence,
-            metadata,
-        };
-        self.found.into_iter().map(finding).collect()
+        self.found
     }
 }
 
@@ -125,7 +114,7 @@ impl Entry {
         Findings { found: distinct.found, page_profile: self.page_profile(answers, values.name), is_cut }
     }
 
-    fn main_finding(&self, main: &MainResult, answers: &Answers<'_>, values: Values<'_>) -> Option<Found> {
+    fn main_finding(&self, main: &MainResult, answers: &Answers<'_>, values: Values<'_>) -> Option<Finding> {
         let reading =
             |extractor: &Extractor| Reading { answer: answers.get(extractor.probe), values, item: None };
         let fit = |text: &str| valid(main.result_type, &clean(text), values.query);
@@ -142,7 +131,7 @@ impl Entry {
         let mut metadata: Map<String, Value> =
             url.map(|url| ("profile_url".to_owned(), Value::from(url))).into_iter().collect();
         metadata.extend(read_metadata(&main.metadata, reading));
-        Some((result_type, value, metadata))
+        Some(Finding { result_type, value, metadata })
     }
 }
 
@@ -166,9 +155,10 @@ impl ListResult {
                 if keep.as_ref().is_some_and(|regex| !regex.is_found(&text, values.searches)) {
                     continue;
                 }
-                let Some(text) = valid(self.result_type, &text, values.query) else { continue };
+                let Some(value) = valid(self.result_type, &text, values.query) else { continue };
                 let metadata = metadata.get_or_insert_with(|| read_metadata(&self.metadata, |_| reading));
-                if !distinct.add((self.result_type, text, metadata.clone()), most) {
+                let found = Finding { result_type: self.result_type, value, metadata: metadata.clone() };
+                if !distinct.add(found, most) {
                     return true;
                 }
             }
@@ -187,8 +177,7 @@ impl ListResult {
             ResultType::Domain | ResultType::Subdomain | ResultType::Email | ResultType::IpAddress
         );
         let read = |text: Cow<'_, str>| if is_name { text.trim().to_owned() } else { clean(&text) };
-        let texts = values.iter().filter_map(as_text).map(read);
-        texts.filter(|text| !text.is_empty()).collect()
+        values.iter().filter_map(as_text).map(read).collect()
     }
 }
 

@@ -131,7 +131,7 @@ impl Page {
 
     /// Returns the elements that a selector finds, in document order, at most 1,000.
     pub(crate) fn select(&self, selector: &Selector) -> Vec<&Element> {
-        let found = selector.alternatives().iter().flat_map(|compounds| self.matching(compounds));
+        let found = selector.alternatives.iter().flat_map(|compounds| self.matching(compounds));
         let mut found: Vec<usize> = found.collect();
         found.sort_unstable();
         found.dedup();

@@ -19,7 +19,7 @@ static PIECES: LazyLock<Regex> = LazyLock::new(|| constant(&PIECE.replace("NAME"
 #[derive(Debug, Clone, Default)]
 pub struct Selector {
     text: String,
-    alternatives: Vec<Vec<Compound>>,
+    pub(crate) alternatives: Vec<Vec<Compound>>,
 }
 
 /// A compound selector, such as `tag#id.class[attr]`.
@@ -78,10 +78,6 @@ impl Selector {
         compounds.push(last);
         alternatives.push(compounds);
         Ok(Self { text: text.to_owned(), alternatives })
-    }
-
-    pub(crate) fn alternatives(&self) -> &[Vec<Compound>] {
-        &self.alternatives
     }
 }
 

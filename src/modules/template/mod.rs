@@ -13,7 +13,7 @@ use regex::Regex;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use url::Url;
 
-use super::definition::text::entry_text;
+use super::definition::text::{NAME, NAME_ALLOWED, entry_text};
 use super::keys::OperatorKeys;
 use super::pattern::{SearchRegex, Searches};
 use super::public_suffix::{PublicSuffix, Section};
@@ -432,9 +432,7 @@ fn variable(name: &str) -> Result<Variable, String> {
             Variable::Config { name: name.unwrap_or(rest).to_owned(), is_optional: name.is_some() }
         }
         Some((kind @ ("saved" | "config"), rest)) => {
-            return Err(format!(
-                "`{rest}` of `{{{kind}.{rest}}}` is not a valid name; expected a-z, 0-9 and `_`, at most 40 characters"
-            ));
+            return Err(format!("`{rest}` of `{{{kind}.{rest}}}` is not a valid name; {NAME_ALLOWED}"));
         }
         _ => {
             return Err(format!(
@@ -446,14 +444,14 @@ fn variable(name: &str) -> Result<Variable, String> {
 
 /// Returns whether `name` is valid as the name of a saved value or of a key.
 fn is_name(name: &str) -> bool {
-    (1..=40).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    static VALID: LazyLock<Regex> = LazyLock::new(|| constant(NAME));
+    VALID.is_match(name)
 }
 
 /// A regex that may contain variables.
 #[derive(Debug, Clone)]
 pub struct Pattern {
-    template: Template,
+    pub(crate) template: Template,
     /// The regex itself, if it has no variables.
     fixed: Option<SearchRegex>,
 }
@@ -495,10 +493,5 @@ impl Pattern {
             return self.is_found(text, values);
         }
         self.regex(values).is_ok_and(|regex| regex.is_found_before_end(text, values.searches))
-    }
-
-    /// Returns the template of the regex.
-    pub(crate) fn template(&self) -> &Template {
-        &self.template
     }
 }

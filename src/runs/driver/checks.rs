@@ -46,7 +46,7 @@ impl Driver<'_> {
 
     /// Returns why a module is not asked this query at all.
     fn why_skipped(&self, Asked { module, query, .. }: &Asked) -> Option<Reason> {
-        let reason = module.why_skipped(query, self.runs.checker.keys());
+        let reason = module.why_skipped(query, &self.runs.checker.keys);
         let lacks_browser = module.is_premium() && self.runs.browsers.sessions() == 0;
         reason.or_else(|| lacks_browser.then_some(Reason::Unavailable))
     }

@@ -46,20 +46,20 @@ impl Driver<'_> {
             }
             self.unsaved.add_report(module_report);
         }
-        self.add(module, report.findings);
+        self.add(module, report.evidence.confidence, report.findings);
     }
 
     /// Adds findings, each either as a new result or as a source of a known one.
-    fn add(&mut self, module: &Module, findings: Vec<Finding>) {
+    fn add(&mut self, module: &Module, confidence: f64, findings: Vec<Finding>) {
         for finding in findings {
             let result_type = finding.result_type.as_str().to_owned();
             let mut record = ResultRecord {
                 id: self.next_id,
                 entity_type: result_type.clone(),
                 result_type,
-                platform: finding.platform,
-                value: finding.value,
-                confidence: finding.confidence,
+                platform: Some(module.platform().to_owned()),
+                value: Some(finding.value),
+                confidence,
                 source: module.id().to_string(),
                 metadata: finding.metadata,
                 created_at: self.newest,

@@ -95,7 +95,7 @@ impl<'a> Rules<'a> {
         }
         let is_own = |module: &&Arc<Module>| Some(&**module.id()) == lead.module.as_deref();
         let module = self.lookups.iter().find(is_own).filter(|module| {
-            lead.kind == ResultType::Account && module.why_skipped(&query, self.runs.checker.keys()).is_none()
+            lead.kind == ResultType::Account && module.why_skipped(&query, &self.runs.checker.keys).is_none()
         });
         let is_supported =
             module.is_some() || lead.kind != ResultType::Account && self.supported.contains(&search_type);

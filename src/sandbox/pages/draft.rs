@@ -161,7 +161,7 @@ pub(super) fn page(elements: &[Element], lines: &[String]) -> Option<String> {
 /// Each compound is written directly inside the previous one.
 fn written(element: &Element) -> Option<String> {
     let selector = Selector::parse(&element.selector).ok()?;
-    let (last, outer) = selector.alternatives().first()?.split_last()?;
+    let (last, outer) = selector.alternatives.first()?.split_last()?;
     let inside = element.inside.iter().map(written);
     let inner = inside.collect::<Option<String>>()?;
     // `</script>` inside a script would end it.

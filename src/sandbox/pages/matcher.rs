@@ -23,7 +23,7 @@ pub(super) fn statuses(matcher: &Matcher) -> Vec<u16> {
     }
     let fitting = |rule: &StatusRule| match rule {
         StatusRule::Code(code) => vec![*code],
-        StatusRule::Class(_) => USUAL.into_iter().filter(|status| rule.codes().contains(status)).collect(),
+        StatusRule::Class(_) => USUAL.into_iter().filter(|status| rule.matches(*status)).collect(),
     };
     matcher.status.iter().flat_map(fitting).collect()
 }
