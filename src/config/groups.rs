@@ -18,12 +18,12 @@ use super::checked::{checked, secret};
 use super::fixed::{Time, time_setting};
 use super::keys::{self, KeySetting, ModuleKeys};
 use super::value::{
-    SandboxMode, authorities, base_url, cors_origin, database, duration, listen, number, rate_limit,
-    readable_file, suppress_key, user_agent,
+    SandboxMode, base_url, cors_origin, database, duration, listen, number, rate_limit, readable_file,
+    suppress_key, user_agent,
 };
 use crate::account::plan::{DEFAULT_PLANS, PlanTable};
 use crate::base::address::is_loopback;
-use crate::base::certificates::Authorities;
+use crate::base::certificates::{Authorities, read_certificates};
 use crate::base::log::LogFormat;
 use crate::base::secret::Secret;
 use crate::http::Network;
@@ -156,7 +156,8 @@ pub struct EngineConfig {
     #[arg(long, value_name = "URL", value_parser = secret(str::parse::<OutboundProxy>))]
     pub outbound_proxy: Option<OutboundProxy>,
     /// PEM file of certificate authorities to trust for outgoing requests, in addition to the built-in ones
-    #[arg(id = "ca_file", long = "ca-file", value_name = "FILE", value_parser = checked(authorities))]
+    #[arg(id = "ca_file", long = "ca-file", value_name = "FILE")]
+    #[arg(value_parser = checked(|file: &str| read_certificates(file)))]
     pub authorities: Option<Authorities>,
     /// Key that modules need (repeatable; variable: SIGHTLINE_KEY_NAME, which other users of the machine
     /// cannot see)
