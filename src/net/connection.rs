@@ -7,9 +7,11 @@ use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use rustls::{ClientConnection, StreamOwned};
 use ureq::config::Config;
-use ureq::http::{HeaderValue, Uri};
+use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
@@ -19,7 +21,7 @@ use url::Url;
 
 use super::body::ACCEPT_ENCODING;
 use super::dial::Timed;
-use super::failure::{connect_error, is_timeout};
+use super::failure::is_timeout;
 use super::head;
 use super::headers::DEFAULT_ACCEPT;
 use super::wire::Wire;
@@ -102,14 +104,14 @@ impl Limits {
 
 impl Wire {
     /// Returns an agent whose connections this value makes, and uses again when they are idle.
-    pub(super) fn agent(&self, user_agent: &HeaderValue) -> Agent {
+    pub(super) fn agent(&self) -> Agent {
         let config = Agent::config_builder()
             // Otherwise ureq would use a proxy from the environment.
             .proxy(None)
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .user_agent(user_agent.to_str().unwrap_or_default())
+            .user_agent(self.config.user_agent.to_str().unwrap_or_default())
             .accept(DEFAULT_ACCEPT)
             .accept_encoding(ACCEPT_ENCODING)
             .max_idle_connections(MAX_IDLE)
@@ -124,12 +126,11 @@ impl Wire {
         let url = Url::parse(&uri.to_string())
             .map_err(|_| Reason::Protocol.because("the URL of the request is not valid"))?;
         let deadline = Limits::deadline().unwrap_or_else(|_| Instant::now());
-        let (stream, target) = self.dial(&url, deadline)?;
-        let socket = Socket(stream);
+        let socket = Socket(self.dial(&url, deadline)?);
         let stream = if url.scheme() == "https" {
+            let host = url.host_str().unwrap_or_default();
             let limit = self.connect_deadline();
-            let done = Limits::until(limit, || self.tls.handshake(&target.host, socket));
-            Stream::Tls(done.map_err(|error| connect_error(error, target.dialled()))?)
+            Stream::Tls(Limits::until(limit, || self.tls.handshake(host, socket))?)
         } else {
             Stream::Plain(socket)
         };
@@ -172,9 +173,8 @@ impl Socket {
 
     /// Returns whether the connection is open and nothing was received that has not been read.
     fn is_quiet(&self) -> bool {
-        let unread = self.0.set_nonblocking(true).and_then(|()| self.0.peek(&mut [0]));
-        let is_quiet = unread.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
-        self.0.set_nonblocking(false).is_ok() && is_quiet
+        let unread = recv(&self.0, &mut [0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        unread.is_err_and(|error| error == Errno::AGAIN)
     }
 }
 
