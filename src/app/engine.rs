@@ -85,7 +85,8 @@ pub(super) fn checker(config: &EngineConfig, prober: Arc<dyn Prober>, keys: Oper
 /// Fails for a `--key` that no module uses.
 pub fn check_keys(config: &EngineConfig, catalog: &Catalog) -> Result<(), Failure> {
     let known = catalog.key_names();
-    if let Some(name) = config.key_flags().find(|name| !known.contains(name)) {
+    let mut flags = config.key_settings.iter().map(|(name, _)| name.as_str());
+    if let Some(name) = flags.find(|name| !known.contains(name)) {
         let meant = did_you_mean([name], || known.iter().copied());
         return Err(Failure::usage(format!("--key {name}: {}{meant}", unused(&known))));
     }

@@ -162,7 +162,7 @@ pub struct EngineConfig {
     /// Key that modules need (repeatable; variable: SIGHTLINE_KEY_NAME, which other users of the machine
     /// cannot see)
     #[arg(id = "module_keys", long = "key", value_name = "NAME=VALUE", value_parser = secret(keys::setting))]
-    key_settings: Vec<KeySetting>,
+    pub key_settings: Vec<KeySetting>,
     /// The keys of modules, from flags and variables.
     #[arg(skip)]
     pub keys: ModuleKeys,
@@ -187,11 +187,6 @@ impl EngineConfig {
     /// Sets a time that is fixed in servers.
     pub fn set_time(&mut self, Time(name, _): Time, duration: Duration) {
         self.times.push((name.to_owned(), duration));
-    }
-
-    /// Returns the names of the keys that the command line gives, in lower case.
-    pub fn key_flags(&self) -> impl Iterator<Item = &str> {
-        self.key_settings.iter().map(|(name, _)| name.as_str())
     }
 
     /// Takes the module keys from `environment` (all variables of the process), then checks the options that

@@ -53,22 +53,21 @@ const BODY_OVERHEAD: u64 = 64 * 1024;
 /// ureq gives them neither.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// None before the first request.
-    deadline: Option<Instant>,
+    deadline: Instant,
     /// The number of bytes that all hops together may receive, and that they have received.
     granted: u64,
     received: u64,
 }
 
 thread_local! {
-    static LIMITS: Cell<Limits> = const { Cell::new(Limits { deadline: None, granted: 0, received: 0 }) };
+    static LIMITS: Cell<Limits> = Cell::new(Limits { deadline: Instant::now(), granted: 0, received: 0 });
 }
 
 impl Limits {
     /// Begins a request of this thread, for a body of `body_limit` decoded bytes.
     pub(super) fn begin(body_limit: usize, deadline: Instant) {
         let granted = 2 * body_limit as u64 + BODY_OVERHEAD;
-        LIMITS.set(Self { deadline: Some(deadline), granted, received: 0 });
+        LIMITS.set(Self { deadline, granted, received: 0 });
     }
 
     /// Allows the bytes of another hop.
@@ -79,7 +78,7 @@ impl Limits {
     /// Does some work of the request until `limit` at most.
     pub(super) fn until<T>(limit: Instant, work: impl FnOnce() -> T) -> T {
         let before = LIMITS.get().deadline;
-        Self::change(|limits| limits.deadline = before.min(Some(limit)));
+        Self::change(|limits| limits.deadline = before.min(limit));
         let done = work();
         Self::change(|limits| limits.deadline = before);
         done
@@ -91,8 +90,8 @@ impl Limits {
         LIMITS.set(limits);
     }
 
-    fn deadline() -> io::Result<Instant> {
-        LIMITS.get().deadline.ok_or_else(|| io::ErrorKind::TimedOut.into())
+    fn deadline() -> Instant {
+        LIMITS.get().deadline
     }
 
     /// Returns an error if all granted bytes have been received.
@@ -125,8 +124,7 @@ impl Wire {
     fn open(&self, uri: &Uri) -> Result<Connection, ProbeError> {
         let url = Url::parse(&uri.to_string())
             .map_err(|_| Reason::Protocol.because("the URL of the request is not valid"))?;
-        let deadline = Limits::deadline().unwrap_or_else(|_| Instant::now());
-        let socket = Socket(self.dial(&url, deadline)?);
+        let socket = Socket(self.dial(&url, Limits::deadline())?);
         let stream = if url.scheme() == "https" {
             let host = url.host_str().unwrap_or_default();
             let limit = self.connect_deadline();
@@ -167,8 +165,8 @@ impl Resolver for Wire {
 pub(super) struct Socket(TcpStream);
 
 impl Socket {
-    fn timed(&self) -> io::Result<Timed<&TcpStream>> {
-        Ok(Timed { stream: &self.0, deadline: Limits::deadline()? })
+    fn timed(&self) -> Timed<&TcpStream> {
+        Timed { stream: &self.0, deadline: Limits::deadline() }
     }
 
     /// Returns whether the connection is open and nothing was received that has not been read.
@@ -181,7 +179,7 @@ impl Socket {
 impl Read for Socket {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         Limits::check().map_err(Error::into_io)?;
-        let amount = self.timed()?.read(buf)?;
+        let amount = self.timed().read(buf)?;
         Limits::change(|limits| limits.received += amount as u64);
         Ok(amount)
     }
@@ -189,12 +187,12 @@ impl Read for Socket {
 
 impl Write for Socket {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.timed()?.write(buf)
+        self.timed().write(buf)
     }
 
     /// Writes all buffers in one step, so that the last messages of a handshake are one packet.
     fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.timed()?.write_vectored(bufs)
+        self.timed().write_vectored(bufs)
     }
 
     fn flush(&mut self) -> io::Result<()> {

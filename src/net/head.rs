@@ -13,15 +13,11 @@ pub(super) fn end_of(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
-    head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-}
-
 /// Returns the head of an answer as browsers read it, in a form that strict parsers accept: without a reason phrase,
 /// without lines that are no headers, and with folded lines joined. Every other head is returned as it is, and so is one
 /// with a NUL, which browsers refuse.
 pub(super) fn mended(head: &[u8]) -> Cow<'_, [u8]> {
-    let mut lines = lines(head);
+    let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let status = lines.next().filter(|_| !head.contains(&0)).and_then(status_line);
     let Some(status) = status else { return Cow::Borrowed(head) };
     // A line that is no header leaves a gap, so that folded lines after it continue nothing.

@@ -35,7 +35,7 @@ const MAX_LOOKUPS: usize = 20;
 const STACK_BYTES: usize = 256 * 1024;
 
 /// A function that looks a name up. It may block.
-pub(super) type Lookup = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
+type Lookup = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
 type Answer = Result<Arc<[IpAddr]>, ProbeError>;
 
@@ -48,14 +48,11 @@ pub(super) struct Resolver {
     answered: Mutex<Option<Instant>>,
 }
 
-/// Looks a name up with the system's resolver.
-fn system_lookup(host: &str) -> io::Result<Vec<IpAddr>> {
-    Ok((host, 0u16).to_socket_addrs()?.map(|addr| addr.ip()).collect())
-}
-
 impl Resolver {
+    /// Returns a resolver that asks the system's.
     pub(super) fn new() -> Arc<Self> {
-        Self::with_lookup(Box::new(system_lookup), MAX_LOOKUPS)
+        let lookup = |host: &str| Ok((host, 0u16).to_socket_addrs()?.map(|addr| addr.ip()).collect());
+        Self::with_lookup(Box::new(lookup), MAX_LOOKUPS)
     }
 
     fn with_lookup(lookup: Box<Lookup>, max_lookups: usize) -> Arc<Self> {
