@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::base::count::{BOUNDS, DurationHistogram, HistogramSnapshot};
+use crate::base::count::{BOUNDS, DurationHistogram};
 
 /// The type of a metric family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,13 +44,13 @@ impl Exposition {
     }
 
     /// Writes one histogram of the family.
-    pub(super) fn histogram(&mut self, labels: &[(&'static str, &str)], spread: &HistogramSnapshot) {
-        for (bound, count) in BOUNDS.into_iter().zip(spread.up_to) {
-            self.line("_bucket", labels, Some(&bound.to_string()), count as f64);
+    pub(super) fn histogram(&mut self, labels: &[(&'static str, &str)], spread: &DurationHistogram) {
+        let (bounds, up_to) = (BOUNDS.map(|bound| bound.to_string()), spread.up_to());
+        for (bound, count) in bounds.iter().map(String::as_str).chain(["+Inf"]).zip(up_to) {
+            self.line("_bucket", labels, Some(bound), count as f64);
         }
-        self.line("_bucket", labels, Some("+Inf"), spread.count as f64);
-        self.line("_sum", labels, None, spread.seconds);
-        self.line("_count", labels, None, spread.count as f64);
+        self.line("_sum", labels, None, spread.seconds());
+        self.line("_count", labels, None, up_to[BOUNDS.len()] as f64);
     }
 
     /// Writes a family of numbers with one label.
@@ -78,7 +78,7 @@ impl Exposition {
     /// Writes a family of one histogram.
     pub(super) fn spread(&mut self, help: &str, durations: &DurationHistogram) {
         self.family(Kind::Histogram, help);
-        self.histogram(&[], &durations.snapshot());
+        self.histogram(&[], durations);
     }
 
     fn line(&mut self, suffix: &str, labels: &[(&'static str, &str)], bound: Option<&str>, value: f64) {

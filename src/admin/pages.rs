@@ -72,7 +72,7 @@ fn write_listener(page: &mut Exposition, parts: &Parts) {
                 byte of its stream, including waits.";
     page.family(Histogram, help);
     for (route, method, spread) in sides().flat_map(Traffic::durations) {
-        page.histogram(&[("route", route), ("method", method)], &spread);
+        page.histogram(&[("route", route), ("method", method)], spread);
     }
     let streams = sides().map(|side| side.streams.get()).sum::<u64>() as f64;
     let waits = sides().map(|side| side.waits.get()).sum::<u64>() as f64;
@@ -191,7 +191,7 @@ fn write_store(page: &mut Exposition, parts: &Parts) {
         "sightline_store_operation_duration_seconds Duration of operations, with the wait for a connection.";
     page.family(Histogram, help);
     for (name, metrics) in &operations {
-        page.histogram(&[("operation", name)], &metrics.durations.snapshot());
+        page.histogram(&[("operation", name)], &metrics.durations);
     }
     let help =
         "sightline_store_failures_total Failed operations: unavailable can be retried, broken is a defect.";

@@ -13,11 +13,8 @@ use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::near::did_you_mean;
 use crate::modules::probe::Prober;
-use crate::net::{BrowserConfig, HttpProber, NetConfig, RealBrowsers};
+use crate::net::{HttpProber, NetConfig, RealBrowsers};
 use crate::sandbox::SandboxOptions;
-
-/// The memory for the parsed answers of sites, in bytes. Checks wait for it.
-const ANSWER_MEMORY: usize = 256 * 1024 * 1024;
 
 /// Loads the catalogue, with a feed if there is one. Call this before anything is created, so that a mistake in the catalogue
 /// leaves nothing behind. Logs how lists of other tools were imported.
@@ -53,12 +50,8 @@ pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, Failure> {
     let http = HttpProber::new(net_config(config));
     let settings = &config.browsers;
     let Some(source) = settings.browser.clone() else { return Ok((Arc::new(http), None)) };
-    let browsers = RealBrowsers::start(&BrowserConfig {
-        source,
-        pages: settings.browser_sessions,
-        egress_proxy: settings.browser_guard.clone().unwrap_or_default(),
-        net: net_config(config),
-    });
+    let egress_proxy = settings.browser_guard.clone().unwrap_or_default();
+    let browsers = RealBrowsers::start(source, settings.browser_sessions, egress_proxy, net_config(config));
     let browsers = browsers.map_err(Failure::failed)?;
     Ok((Arc::new(http.with_browser(Arc::clone(&browsers) as _)), Some(browsers)))
 }
@@ -82,8 +75,7 @@ pub(super) fn operator_keys(config: &EngineConfig) -> OperatorKeys {
 /// Returns a checker that sends its requests through `prober`.
 pub(super) fn checker(config: &EngineConfig, prober: Arc<dyn Prober>, keys: OperatorKeys) -> Arc<Checker> {
     let user_agent = config.user_agent.to_str().unwrap_or_default();
-    let checker = Checker::new(prober, keys, user_agent, config.time(Time::CONTROL_TTL));
-    Arc::new(checker.with_answer_memory(ANSWER_MEMORY))
+    Arc::new(Checker::new(prober, keys, user_agent, config.time(Time::CONTROL_TTL)))
 }
 
 /// Refuses a `--key` that no module uses. For a variable it only logs a warning: the variable may be meant
@@ -93,7 +85,8 @@ pub(super) fn checker(config: &EngineConfig, prober: Arc<dyn Prober>, keys: Oper
 /// Fails for a `--key` that no module uses.
 pub fn check_keys(config: &EngineConfig, catalog: &Catalog) -> Result<(), Failure> {
     let known = catalog.key_names();
-    if let Some(name) = config.key_flags().find(|name| !known.contains(name)) {
+    let mut flags = config.key_settings.iter().map(|(name, _)| name.as_str());
+    if let Some(name) = flags.find(|name| !known.contains(name)) {
         let meant = did_you_mean([name], || known.iter().copied());
         return Err(Failure::usage(format!("--key {name}: {}{meant}", unused(&known))));
     }

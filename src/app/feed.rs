@@ -79,14 +79,13 @@ impl FeedKeeper {
         let Some(services) = services.upgrade() else { return true };
         let current = services.runs().catalog();
         let renewed = text.and_then(|text| self.take_up(&text, &current, &services.shared.store));
-        let failed = renewed.as_ref().err().cloned();
+        let (changed, failed) = renewed.map_or_else(|why| (None, Some(why)), |changed| (changed, None));
         if let Some(why) = &failed {
             error!("the catalogue feed is not renewed, and the catalogue stays as it is: {why}");
         }
         let is_renewed = failed.is_none();
-        let changed = renewed.ok().flatten().or_else(|| {
-            (failed != current.feed().failed).then(|| Arc::new(current.with_feed_failure(failed)))
-        });
+        let is_news = failed != current.feed().failed;
+        let changed = changed.or_else(|| is_news.then(|| Arc::new(current.with_feed_failure(failed))));
         if let Some(catalog) = changed {
             if let Some(sandbox) = &services.sandbox {
                 sandbox.replace(catalog.modules().iter().cloned());

@@ -7,7 +7,6 @@ use log::warn;
 
 use super::error::Failure;
 use crate::account::plan::{Plan, PlanTable};
-use crate::account::sign_in::SignIns;
 use crate::model::account::Role;
 use crate::model::audit::Origin;
 use crate::model::refusal::Code;
@@ -18,8 +17,8 @@ pub(super) const LOCAL_ACCOUNT: &str = "local@localhost";
 
 /// Creates the first account, its key and its set-up link. Returns the text that shows the key and the link, only this once,
 /// with a search command that can be pasted. Returns `None` if there is an account already, or if no plan has API access.
-pub(super) fn first_account(services: &Services, sign_ins: &SignIns) -> Result<Option<String>, Failure> {
-    let Services { accounts, base_url, .. } = services;
+pub(super) fn first_account(services: &Services) -> Result<Option<String>, Failure> {
+    let Services { accounts, sign_ins, base_url, .. } = services;
     let create = || -> Result<Option<String>, Box<dyn Error>> {
         if !accounts.store.accounts()?.is_empty() {
             return Ok(None);

@@ -54,7 +54,8 @@ const TASKS: &[Task<Maintenance>] = &[
     ("run_caches", SLOW, |own| own.services.runs().sweep_caches()),
     ("key_usage", SLOW, Maintenance::flush_key_usage),
     ("sign_ins", SLOW, |own| {
-        log_failure("cannot remove expired sessions and links", own.services.sign_ins.remove_expired());
+        let removed = own.services.shared.sign_ins.remove_expired();
+        log_failure("cannot remove expired sessions and links", removed);
     }),
 ];
 

@@ -151,8 +151,7 @@ impl LocalSearches<'_> {
     /// Passes the events of a run to `sink`, and then those of the searches that its leads start.
     fn follow(&self, run: &LiveRun, sink: &mut Sink<'_>) -> ControlFlow<()> {
         let runs = self.services.runs();
-        self.watch(run, sink)?;
-        let mut records = vec![self.record(run)?];
+        let mut records = vec![self.watch(run, sink)?];
         let order = records[0].summary.follow.clone();
         let (mut known, limit) = (HashSet::new(), order.as_ref().map_or(0, |order| order.max_searches));
         while !self.stop.is_set() && known.len() < usize::from(limit) {
@@ -165,22 +164,15 @@ impl LocalSearches<'_> {
             let search = Search { options, choice, follow, ..Search::plain(&query) };
             // A lead whose search cannot be started now is skipped.
             if let Ok(run) = self.start(search, Cause::Lead(member)) {
-                self.watch(&run, sink)?;
-                records.push(self.record(&run)?);
+                records.push(self.watch(&run, sink)?);
             }
         }
         sink(SearchEvent::Ended(&records, runs))
     }
 
-    /// Returns a run as it is stored. The store is in memory, so this does not fail.
-    fn record(&self, run: &LiveRun) -> ControlFlow<(), RunRecord> {
-        let record = self.services.runs().record_with_thumbnails(run.summary());
-        record.map_or(ControlFlow::Break(()), ControlFlow::Continue)
-    }
-
-    /// Passes the events of the run to `sink` until the run ends or the sink breaks off. Ends the run early if the searches
-    /// are stopped.
-    fn watch(&self, run: &LiveRun, sink: &mut Sink<'_>) -> ControlFlow<()> {
+    /// Passes the events of the run to `sink` until the run ends or the sink breaks off. Returns the run as it is stored. Ends
+    /// it early if the searches are stopped.
+    fn watch(&self, run: &LiveRun, sink: &mut Sink<'_>) -> ControlFlow<(), RunRecord> {
         let (mut shown, mut completed) = (0, None);
         loop {
             if self.stop.is_set() {
@@ -196,7 +188,9 @@ impl LocalSearches<'_> {
                 sink(SearchEvent::Progress(summary.progress))?;
             }
             if summary.status.is_terminal() || run.stopped().is_some() {
-                return ControlFlow::Continue(());
+                // The store is in memory, so this does not fail.
+                let record = self.services.runs().record_with_thumbnails(run.summary());
+                return record.map_or(ControlFlow::Break(()), ControlFlow::Continue);
             }
             run.wait_for_change(version, Instant::now() + LOOK_EVERY);
             self.services.runs().sweep();

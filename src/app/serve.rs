@@ -91,11 +91,10 @@ fn run(config: &ServeConfig) -> Result<(), Failure> {
     if services.shared.sandbox {
         warn!("the web is simulated: no result is real");
     }
-    let sign_ins = Arc::clone(&services.sign_ins);
-    let web = Arc::new(Web::new(services.shared.clone(), sign_ins, threads.clone()));
+    let web = Arc::new(Web::new(services.shared.clone(), threads.clone()));
     let handler = PublicHandler { api: Arc::clone(&services.api).router(), web: web.router() };
     let traffic = [handler.api.traffic(), handler.web.traffic()].map(Arc::clone);
-    let first = first_start::first_account(&services.shared, &services.sign_ins)?;
+    let first = first_start::first_account(&services.shared)?;
     let server = server.start(Arc::new(handler)).map_err(|error| Failure::failed(error).at("the server"))?;
     let maintenance = Maintenance::start(&services, config.retain_days, watch)?;
     feed.map(|feed| feed.start(&services)).transpose()?;

@@ -43,7 +43,6 @@ const LONGEST_SESSION: Duration = Duration::from_secs(90 * 86_400);
 pub(super) struct Services {
     /// What the API and the web app are made of.
     pub(super) shared: service::Services,
-    pub(super) sign_ins: Arc<SignIns>,
     /// The simulated web.
     pub(super) sandbox: Option<Arc<Sandbox>>,
     /// The threads that send deliveries to webhooks, unless there is no key for their secrets.
@@ -72,7 +71,7 @@ impl Services {
         let accounts = Accounts::new(Arc::clone(&store), config.accounts.plans.clone(), Arc::clone(&clock));
         let accounts = Arc::new(accounts);
         let limits = SessionLimits { idle: engine.time(Time::SESSION_IDLE), longest: LONGEST_SESSION };
-        let sign_ins = SignIns::new(Arc::clone(&store), Arc::clone(&clock), limits);
+        let sign_ins = Arc::new(SignIns::new(Arc::clone(&store), Arc::clone(&clock), limits));
         let sandbox = sandbox_options(engine.sandbox)
             .map(|options| Arc::new(Sandbox::new(catalog.modules().iter().cloned(), options)));
         let (http, browsers) = prober(engine)?;
@@ -101,6 +100,7 @@ impl Services {
             Arc::new(RateLimiter::new(config.server.rate_limits.iter().copied(), Arc::clone(&store)));
         let shared = service::Services {
             accounts,
+            sign_ins,
             limiter,
             runs,
             webhooks: Arc::new(webhooks),
@@ -117,8 +117,7 @@ impl Services {
             cors_origins: config.server.cors_origins.clone(),
         };
         let api = Arc::new(Api::new(api, shared.clone()));
-        let (sign_ins, maintained) = (Arc::new(sign_ins), Arc::default());
-        let services = Arc::new(Self { shared, sign_ins, sandbox, deliveries, api, maintained });
+        let services = Arc::new(Self { shared, sandbox, deliveries, api, maintained: Arc::default() });
         let subscriber: Weak<Self> = Arc::downgrade(&services);
         services.shared.store.listen(subscriber).map_err(|error| {
             Failure::failed(error).at("cannot receive the notifications of other instances")

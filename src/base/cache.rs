@@ -144,11 +144,8 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
     }
 }
 
-impl<K: Hash + Eq + Clone, V> State<K, V> {
-    fn get(&mut self, key: &K) -> Option<V>
-    where
-        V: Clone,
-    {
+impl<K: Hash + Eq + Clone, V: Clone> State<K, V> {
+    fn get(&mut self, key: &K) -> Option<V> {
         let now = Instant::now();
         let entry = self.entries.get_mut(key).filter(|entry| entry.expires_at > now)?;
         entry.used_at = now;

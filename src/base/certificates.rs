@@ -14,7 +14,7 @@ pub type Authorities = Arc<[CertificateDer<'static>]>;
 ///
 /// # Errors
 /// Returns the cause and what was expected.
-pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+pub fn read_certificates(path: impl AsRef<Path>) -> Result<Authorities, String> {
     const ALLOWED: &str = "expected a PEM file with one or more certificates";
     let pem = std::fs::read(path).map_err(|error| format!("cannot read the file ({error}); {ALLOWED}"))?;
     let certificates = CertificateDer::pem_slice_iter(&pem)
@@ -29,5 +29,5 @@ pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, St
             format!("certificate {} of the file is invalid ({error}); {ALLOWED}", index + 1)
         })?;
     }
-    Ok(certificates)
+    Ok(certificates.into())
 }

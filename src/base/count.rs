@@ -58,17 +58,6 @@ pub struct DurationHistogram {
     nanos: AtomicU64,
 }
 
-/// The state of [`DurationHistogram`] at one moment.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct HistogramSnapshot {
-    /// For each bound, the number of durations that were not longer.
-    pub up_to: [u64; BOUNDS.len()],
-    /// The number of durations.
-    pub count: u64,
-    /// The sum of the durations in seconds.
-    pub seconds: f64,
-}
-
 impl DurationHistogram {
     /// Adds a duration.
     pub fn note(&self, took: Duration) {
@@ -77,18 +66,18 @@ impl DurationHistogram {
         self.nanos.fetch_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Returns the present state.
-    pub fn snapshot(&self) -> HistogramSnapshot {
+    /// Returns, for each bound, the number of durations that were not longer, and at last the number of all.
+    pub fn up_to(&self) -> [u64; BOUNDS.len() + 1] {
         let mut count = 0;
-        let mut up_to = [0; BOUNDS.len()];
-        for (bucket, cell) in self.buckets.iter().enumerate() {
-            count += cell.load(Ordering::Relaxed);
-            if let Some(cell) = up_to.get_mut(bucket) {
-                *cell = count;
-            }
-        }
-        let seconds = Duration::from_nanos(self.nanos.load(Ordering::Relaxed)).as_secs_f64();
-        HistogramSnapshot { up_to, count, seconds }
+        self.buckets.each_ref().map(|bucket| {
+            count += bucket.load(Ordering::Relaxed);
+            count
+        })
+    }
+
+    /// Returns the sum of the durations in seconds.
+    pub fn seconds(&self) -> f64 {
+        Duration::from_nanos(self.nanos.load(Ordering::Relaxed)).as_secs_f64()
     }
 }
 
@@ -108,10 +97,10 @@ mod tests {
         ] {
             durations.note(took);
         }
-        let spread = durations.snapshot();
-        assert_eq!((spread.up_to[0], spread.up_to[1]), (2, 3));
-        assert_eq!((spread.up_to[14], spread.up_to[17], spread.count), (3, 4, 5));
-        assert!((spread.seconds - 721.001_000_001).abs() < 1e-6, "{}", spread.seconds);
+        let up_to = durations.up_to();
+        assert_eq!((up_to[0], up_to[1]), (2, 3));
+        assert_eq!((up_to[14], up_to[17], up_to[18]), (3, 4, 5));
+        assert!((durations.seconds() - 721.001_000_001).abs() < 1e-6, "{}", durations.seconds());
     }
 
     #[test]

@@ -77,15 +77,9 @@ pub struct RequestId(String);
 impl RequestId {
     /// Returns the caller's id if it is 1 to 64 characters of `[A-Za-z0-9._-]`, and otherwise a new one.
     pub fn accept(offered: Option<&str>) -> Self {
-        match offered {
-            Some(id)
-                if (1..=64).contains(&id.len())
-                    && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)) =>
-            {
-                Self(id.to_owned())
-            }
-            _ => Self(Uuid::new_v4().simple().to_string()),
-        }
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let accepted = offered.filter(|id| (1..=64).contains(&id.len()) && id.bytes().all(is_allowed));
+        Self(accepted.map_or_else(|| Uuid::new_v4().simple().to_string(), str::to_owned))
     }
 
     /// Returns the text for headers, bodies and log lines.

@@ -67,9 +67,8 @@ impl Log for Logger {
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
             let line = if self.format == LogFormat::Json { json_line(record) } else { text_line(record) };
-            let mut whole = Record::builder();
-            whole.metadata(record.metadata().clone());
-            self.lines.log(&whole.args(format_args!("{line}")).build());
+            let metadata = record.metadata().clone();
+            self.lines.log(&Record::builder().metadata(metadata).args(format_args!("{line}")).build());
         }
     }
 

@@ -67,10 +67,9 @@ pub fn line(text: &str) -> String {
 
 /// Returns [`line()`], padded with spaces to a number of columns.
 pub fn padded(text: &str, columns: usize) -> String {
-    let mut shown = line(text);
+    let shown = line(text);
     let blanks = columns.saturating_sub(shown.width());
-    shown.extend(std::iter::repeat_n(' ', blanks));
-    shown
+    shown + &" ".repeat(blanks)
 }
 
 /// Returns the number of columns that [`line()`] takes in a terminal.
@@ -103,20 +102,13 @@ const FORMULA: [char; 10] = ['=', '+', '-', '@', '|', '%', '\u{ff1d}', '\u{ff0b}
 /// Returns a CSV cell: [`plain`] text, neutralised where a spreadsheet would run it. Where the decimal sign is a comma,
 /// spreadsheets separate cells at `;`, quoted or not, so the text after a `;` is neutralised too.
 pub fn cell(text: &str) -> String {
-    let text = plain(text);
-    let mut shown = String::with_capacity(text.len() + 1);
-    for (index, part) in text.split(';').enumerate() {
-        if index > 0 {
-            shown.push(';');
-        }
+    let neutralised = |part: &str| {
         // Leading spaces are ignored because some spreadsheets drop them, and quotes because they end with the cell
         // before.
-        if part.trim_start_matches(|c: char| c.is_whitespace() || c == '"').starts_with(FORMULA) {
-            shown.push('\'');
-        }
-        shown.push_str(part);
-    }
-    shown
+        let begins = part.trim_start_matches(|c: char| c.is_whitespace() || c == '"');
+        if begins.starts_with(FORMULA) { format!("'{part}") } else { part.to_owned() }
+    };
+    plain(text).split(';').map(neutralised).collect::<Vec<_>>().join(";")
 }
 
 /// Escapes the characters of a JSON text that a terminal would interpret. They can only stand inside strings. The line

@@ -30,10 +30,7 @@ macro_rules! words {
 
             /// Returns the value with this word.
             $visibility fn from_name(name: &str) -> Option<Self> {
-                match name {
-                    $($word => Some(Self::$variant),)*
-                    _ => None,
-                }
+                Self::ALL.into_iter().find(|value| value.as_str() == name)
             }
         }
 

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use clap::Args;
-use url::Url;
+use url::{Host, Url};
 
 use super::checked::checked;
 use super::value::{number, readable_file, web_address};
@@ -48,8 +48,7 @@ fn egress_proxy(text: &str) -> Result<EgressProxyAddress, String> {
         None => (text, None),
     };
     let listen: SocketAddr = listen.parse().map_err(|_| ALLOWED.to_owned())?;
-    let is_host = |host: &str| url::Host::parse(host).is_ok();
-    if announced.is_some_and(|host| !is_host(host)) {
+    if announced.is_some_and(|host| Host::parse(host).is_err()) {
         return Err(ALLOWED.to_owned());
     }
     if announced.is_none() && listen.ip().is_unspecified() {

@@ -18,12 +18,12 @@ use super::checked::{checked, secret};
 use super::fixed::{Time, time_setting};
 use super::keys::{self, KeySetting, ModuleKeys};
 use super::value::{
-    SandboxMode, authorities, base_url, cors_origin, database, duration, listen, number, rate_limit,
-    readable_file, suppress_key, user_agent,
+    SandboxMode, base_url, cors_origin, database, duration, listen, number, rate_limit, readable_file,
+    suppress_key, user_agent,
 };
 use crate::account::plan::{DEFAULT_PLANS, PlanTable};
 use crate::base::address::is_loopback;
-use crate::base::certificates::Authorities;
+use crate::base::certificates::{Authorities, read_certificates};
 use crate::base::log::LogFormat;
 use crate::base::secret::Secret;
 use crate::http::Network;
@@ -156,12 +156,13 @@ pub struct EngineConfig {
     #[arg(long, value_name = "URL", value_parser = secret(str::parse::<OutboundProxy>))]
     pub outbound_proxy: Option<OutboundProxy>,
     /// PEM file of certificate authorities to trust for outgoing requests, in addition to the built-in ones
-    #[arg(id = "ca_file", long = "ca-file", value_name = "FILE", value_parser = checked(authorities))]
+    #[arg(id = "ca_file", long = "ca-file", value_name = "FILE")]
+    #[arg(value_parser = checked(|file: &str| read_certificates(file)))]
     pub authorities: Option<Authorities>,
     /// Key that modules need (repeatable; variable: SIGHTLINE_KEY_NAME, which other users of the machine
     /// cannot see)
     #[arg(id = "module_keys", long = "key", value_name = "NAME=VALUE", value_parser = secret(keys::setting))]
-    key_settings: Vec<KeySetting>,
+    pub key_settings: Vec<KeySetting>,
     /// The keys of modules, from flags and variables.
     #[arg(skip)]
     pub keys: ModuleKeys,
@@ -186,11 +187,6 @@ impl EngineConfig {
     /// Sets a time that is fixed in servers.
     pub fn set_time(&mut self, Time(name, _): Time, duration: Duration) {
         self.times.push((name.to_owned(), duration));
-    }
-
-    /// Returns the names of the keys that the command line gives, in lower case.
-    pub fn key_flags(&self) -> impl Iterator<Item = &str> {
-        self.key_settings.iter().map(|(name, _)| name.as_str())
     }
 
     /// Takes the module keys from `environment` (all variables of the process), then checks the options that

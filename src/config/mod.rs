@@ -23,7 +23,7 @@ mod groups;
 mod keys;
 mod value;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -123,8 +123,8 @@ pub fn with_environment(command: Command) -> Command {
 
 /// Returns the names of set variables that start with `SIGHTLINE_` and belong to no option. They are most likely
 /// misspelt.
-pub fn unknown_variables() -> Vec<String> {
-    let mut unknown: Vec<String> = std::env::vars_os()
+pub fn unknown_variables() -> BTreeSet<String> {
+    std::env::vars_os()
         .filter_map(|(name, _)| name.into_string().ok())
         .filter(|name| name.starts_with("SIGHTLINE_") && !name.starts_with(VARIABLE_PREFIX))
         // Tests set these for the servers that they start.
@@ -132,9 +132,7 @@ pub fn unknown_variables() -> Vec<String> {
         // The clients in scripts/examples read these, and may run in the same shell.
         .filter(|name| !["SIGHTLINE_URL", "SIGHTLINE_API_KEY"].contains(&name.as_str()))
         .filter(|name| !VARIABLES.values().any(|known| known == name))
-        .collect();
-    unknown.sort();
-    unknown
+        .collect()
 }
 
 #[cfg(test)]

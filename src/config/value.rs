@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::{Read as _, read_to_string};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use clap::ValueEnum;
 use ureq::http::HeaderValue;
 use url::Url;
 
-use crate::base::certificates::{Authorities, read_certificates};
 use crate::base::secret::Secret;
 use crate::model::quota::Policy;
 use crate::store::DatabaseUrl;
@@ -136,10 +135,8 @@ pub(crate) fn database(text: &str) -> Parsed<DatabaseUrl> {
 
 /// Parses a `User-Agent` header.
 pub(crate) fn user_agent(text: &str) -> Parsed<HeaderValue> {
-    let fits = (1..=256).contains(&text.len()) && text.trim() == text;
-    let value = HeaderValue::from_str(text)
-        .ok()
-        .filter(|value| fits && value.to_str().is_ok() && !text.contains('\t'));
+    let fits = (1..=256).contains(&text.len()) && text.trim() == text && !text.contains('\t');
+    let value = HeaderValue::from_str(text).ok().filter(|value| fits && value.to_str().is_ok());
     value.ok_or_else(|| "expected 1 to 256 visible ASCII characters".to_owned())
 }
 
@@ -151,11 +148,6 @@ pub(crate) fn readable_file(text: &str) -> Parsed<PathBuf> {
         Ok(_) => Err("not a file; expected the path of a file".to_owned()),
         Err(error) => Err(format!("cannot read the file ({error}); expected the path of a file")),
     }
-}
-
-/// Reads the certificate authorities of a PEM file.
-pub(crate) fn authorities(text: &str) -> Parsed<Authorities> {
-    read_certificates(Path::new(text)).map(Into::into)
 }
 
 /// Parses the key of a suppression file. The errors never repeat the text.

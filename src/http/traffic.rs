@@ -6,7 +6,7 @@ use std::time::Instant;
 use parking_lot::Mutex;
 
 use super::request::Request;
-use crate::base::count::{ActiveCount, DurationHistogram, HistogramSnapshot};
+use crate::base::count::{ActiveCount, DurationHistogram};
 use crate::base::ids::AccountId;
 
 /// The methods with their own label.
@@ -96,7 +96,7 @@ impl Traffic {
     /// Returns the durations of answers by the path pattern and the method of their route. A duration lasts from the
     /// moment when a request was read to the moment when its answer, or the first byte of its stream, is about to be
     /// sent.
-    pub fn durations(&self) -> impl Iterator<Item = (&'static str, &'static str, HistogramSnapshot)> {
-        self.routes.iter().map(|figures| (figures.route, figures.method, figures.durations.snapshot()))
+    pub fn durations(&self) -> impl Iterator<Item = (&'static str, &'static str, &DurationHistogram)> {
+        self.routes.iter().map(|figures| (figures.route, figures.method, &figures.durations))
     }
 }

@@ -34,12 +34,13 @@ pub(super) fn read(
         // What follows the compressed body is ignored, as in Chromium.
         reader = Box::new(BufReader::with_capacity(4096, GzDecoder::new(reader)));
     }
-    let read = truncate(reader, limit)?;
-    if !read.1 {
+    let mut decoded = Vec::new();
+    let truncated = read_up_to(reader, limit, &mut decoded).map_err(body_error)?;
+    if !truncated {
         // At the end of its answer, the connection can be used again.
         is_empty(&mut raw)?;
     }
-    Ok(read)
+    Ok((decoded, truncated))
 }
 
 /// Returns how many times the body is compressed, by its content and its transfer codings. An unknown one is an error, because
@@ -75,12 +76,12 @@ fn is_empty(reader: &mut impl BufRead) -> Result<bool, ProbeError> {
     Ok(reader.fill_buf().map_err(body_error)?.is_empty())
 }
 
-fn truncate(reader: impl Read, limit: usize) -> Result<(Vec<u8>, bool), ProbeError> {
-    let mut body = Vec::new();
-    reader.take(limit as u64 + 1).read_to_end(&mut body).map_err(body_error)?;
-    let truncated = body.len() > limit;
+/// Reads at most `limit` bytes into `body`, which is empty. Returns whether there are more.
+pub(super) fn read_up_to(reader: impl Read, limit: usize, body: &mut Vec<u8>) -> io::Result<bool> {
+    reader.take((limit as u64).saturating_add(1)).read_to_end(body)?;
+    let is_longer = body.len() > limit;
     body.truncate(limit);
-    Ok((body, truncated))
+    Ok(is_longer)
 }
 
 /// Converts an error of the decoder: a timeout stays a timeout, and anything else means an incomplete or invalid body.

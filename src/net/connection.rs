@@ -7,9 +7,11 @@ use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use rustls::{ClientConnection, StreamOwned};
 use ureq::config::Config;
-use ureq::http::{HeaderValue, Uri};
+use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
@@ -19,7 +21,7 @@ use url::Url;
 
 use super::body::ACCEPT_ENCODING;
 use super::dial::Timed;
-use super::failure::{connect_error, is_timeout};
+use super::failure::is_timeout;
 use super::head;
 use super::headers::DEFAULT_ACCEPT;
 use super::wire::Wire;
@@ -51,22 +53,21 @@ const BODY_OVERHEAD: u64 = 64 * 1024;
 /// ureq gives them neither.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    /// None before the first request.
-    deadline: Option<Instant>,
+    deadline: Instant,
     /// The number of bytes that all hops together may receive, and that they have received.
     granted: u64,
     received: u64,
 }
 
 thread_local! {
-    static LIMITS: Cell<Limits> = const { Cell::new(Limits { deadline: None, granted: 0, received: 0 }) };
+    static LIMITS: Cell<Limits> = Cell::new(Limits { deadline: Instant::now(), granted: 0, received: 0 });
 }
 
 impl Limits {
     /// Begins a request of this thread, for a body of `body_limit` decoded bytes.
     pub(super) fn begin(body_limit: usize, deadline: Instant) {
         let granted = 2 * body_limit as u64 + BODY_OVERHEAD;
-        LIMITS.set(Self { deadline: Some(deadline), granted, received: 0 });
+        LIMITS.set(Self { deadline, granted, received: 0 });
     }
 
     /// Allows the bytes of another hop.
@@ -77,7 +78,7 @@ impl Limits {
     /// Does some work of the request until `limit` at most.
     pub(super) fn until<T>(limit: Instant, work: impl FnOnce() -> T) -> T {
         let before = LIMITS.get().deadline;
-        Self::change(|limits| limits.deadline = before.min(Some(limit)));
+        Self::change(|limits| limits.deadline = before.min(limit));
         let done = work();
         Self::change(|limits| limits.deadline = before);
         done
@@ -89,8 +90,8 @@ impl Limits {
         LIMITS.set(limits);
     }
 
-    fn deadline() -> io::Result<Instant> {
-        LIMITS.get().deadline.ok_or_else(|| io::ErrorKind::TimedOut.into())
+    fn deadline() -> Instant {
+        LIMITS.get().deadline
     }
 
     /// Returns an error if all granted bytes have been received.
@@ -102,14 +103,14 @@ impl Limits {
 
 impl Wire {
     /// Returns an agent whose connections this value makes, and uses again when they are idle.
-    pub(super) fn agent(&self, user_agent: &HeaderValue) -> Agent {
+    pub(super) fn agent(&self) -> Agent {
         let config = Agent::config_builder()
             // Otherwise ureq would use a proxy from the environment.
             .proxy(None)
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .user_agent(user_agent.to_str().unwrap_or_default())
+            .user_agent(self.config.user_agent.to_str().unwrap_or_default())
             .accept(DEFAULT_ACCEPT)
             .accept_encoding(ACCEPT_ENCODING)
             .max_idle_connections(MAX_IDLE)
@@ -123,13 +124,11 @@ impl Wire {
     fn open(&self, uri: &Uri) -> Result<Connection, ProbeError> {
         let url = Url::parse(&uri.to_string())
             .map_err(|_| Reason::Protocol.because("the URL of the request is not valid"))?;
-        let deadline = Limits::deadline().unwrap_or_else(|_| Instant::now());
-        let (stream, target) = self.dial(&url, deadline)?;
-        let socket = Socket(stream);
+        let socket = Socket(self.dial(&url, Limits::deadline())?);
         let stream = if url.scheme() == "https" {
+            let host = url.host_str().unwrap_or_default();
             let limit = self.connect_deadline();
-            let done = Limits::until(limit, || self.tls.handshake(&target.host, socket));
-            Stream::Tls(done.map_err(|error| connect_error(error, target.dialled()))?)
+            Stream::Tls(Limits::until(limit, || self.tls.handshake(host, socket))?)
         } else {
             Stream::Plain(socket)
         };
@@ -166,22 +165,21 @@ impl Resolver for Wire {
 pub(super) struct Socket(TcpStream);
 
 impl Socket {
-    fn timed(&self) -> io::Result<Timed<&TcpStream>> {
-        Ok(Timed { stream: &self.0, deadline: Limits::deadline()? })
+    fn timed(&self) -> Timed<&TcpStream> {
+        Timed { stream: &self.0, deadline: Limits::deadline() }
     }
 
     /// Returns whether the connection is open and nothing was received that has not been read.
     fn is_quiet(&self) -> bool {
-        let unread = self.0.set_nonblocking(true).and_then(|()| self.0.peek(&mut [0]));
-        let is_quiet = unread.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
-        self.0.set_nonblocking(false).is_ok() && is_quiet
+        let unread = recv(&self.0, &mut [0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        unread.is_err_and(|error| error == Errno::AGAIN)
     }
 }
 
 impl Read for Socket {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         Limits::check().map_err(Error::into_io)?;
-        let amount = self.timed()?.read(buf)?;
+        let amount = self.timed().read(buf)?;
         Limits::change(|limits| limits.received += amount as u64);
         Ok(amount)
     }
@@ -189,12 +187,12 @@ impl Read for Socket {
 
 impl Write for Socket {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.timed()?.write(buf)
+        self.timed().write(buf)
     }
 
     /// Writes all buffers in one step, so that the last messages of a handshake are one packet.
     fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.timed()?.write_vectored(bufs)
+        self.timed().write_vectored(bufs)
     }
 
     fn flush(&mut self) -> io::Result<()> {

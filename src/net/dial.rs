@@ -21,24 +21,17 @@ const MAX_PROXY_HEAD: usize = 8 * 1024;
 /// Where a connection leads.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The host in the URL, which the server's certificate names.
+    /// The host in the URL.
     pub(super) host: String,
     pub(super) port: u16,
     /// The approved addresses of the host. There are none if the proxy resolves its name.
     pub(super) addresses: Vec<SocketAddr>,
-    /// The addresses of the outbound proxy.
-    pub(super) proxy: Vec<SocketAddr>,
 }
 
 impl Target {
     /// Returns the host as a proxy gets it: without the dot that marks a whole name.
     pub(super) fn name(&self) -> &str {
         self.host.strip_suffix('.').unwrap_or(&self.host)
-    }
-
-    /// Returns the addresses to which the socket is connected.
-    pub(super) fn dialled(&self) -> &[SocketAddr] {
-        if self.proxy.is_empty() { &self.addresses } else { &self.proxy }
     }
 }
 
@@ -100,9 +93,8 @@ pub(super) fn open_tunnel(
 }
 
 fn status(head: &[u8]) -> Option<u16> {
-    let line = head.split(|&byte| byte == b'\r').next()?;
-    let line = std::str::from_utf8(line).ok().filter(|line| line.starts_with("HTTP/1."))?;
-    line.split(' ').nth(1)?.parse().ok()
+    let head = String::from_utf8_lossy(head);
+    head.strip_prefix("HTTP/1.")?.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// Returns the time until `deadline`, or `None` if it has passed.

@@ -15,8 +15,6 @@ pub(super) fn probe_error(error: Error, phase: Reason) -> ProbeError {
     match error {
         Error::Timeout(_) => ProbeError::late(phase),
         Error::Io(e) => io_error(&e, phase),
-        Error::Tls(why) => Reason::Tls.because(why),
-        Error::TlsRequired => Reason::Tls.because("TLS is required"),
         Error::Other(error) if error.is::<ProbeError>() => error
             .downcast::<ProbeError>()
             .map_or_else(|other| Reason::Protocol.because(other.to_string()), |it| *it),
@@ -26,14 +24,6 @@ pub(super) fn probe_error(error: Error, phase: Reason) -> ProbeError {
             Reason::Protocol.because("the request cannot be sent: invalid URL or header")
         }
         _ => Reason::Protocol.because(error.to_string()),
-    }
-}
-
-/// Converts an error of ureq that arose while connecting to one of these addresses.
-pub(super) fn connect_error(error: Error, addresses: &[SocketAddr]) -> ProbeError {
-    match error {
-        Error::Io(error) => failed_connection(&error, addresses),
-        other => probe_error(other, Reason::TimeoutConnect),
     }
 }
 

@@ -13,23 +13,18 @@ pub(super) fn end_of(bytes: &[u8]) -> Option<usize> {
     })
 }
 
-fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
-    head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-}
-
 /// Returns the head of an answer as browsers read it, in a form that strict parsers accept: without a reason phrase,
 /// without lines that are no headers, and with folded lines joined. Every other head is returned as it is, and so is one
 /// with a NUL, which browsers refuse.
 pub(super) fn mended(head: &[u8]) -> Cow<'_, [u8]> {
-    let mut lines = lines(head);
+    let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let status = lines.next().filter(|_| !head.contains(&0)).and_then(status_line);
     let Some(status) = status else { return Cow::Borrowed(head) };
-    let mut fields: Vec<(&[u8], Vec<u8>)> = Vec::new();
-    // Whether a folded line continues a header that is kept.
-    let mut is_kept = false;
+    // A line that is no header leaves a gap, so that folded lines after it continue nothing.
+    let mut fields: Vec<Option<(&[u8], Vec<u8>)>> = Vec::new();
     for line in lines {
         if line.starts_with(b" ") || line.starts_with(b"\t") {
-            if let Some((_, value)) = fields.last_mut().filter(|_| is_kept) {
+            if let Some(Some((_, value))) = fields.last_mut() {
                 value.push(b' ');
                 value.extend_from_slice(line.trim_ascii());
             }
@@ -37,13 +32,11 @@ pub(super) fn mended(head: &[u8]) -> Cow<'_, [u8]> {
         }
         let colon = line.iter().position(|byte| *byte == b':').unwrap_or(0);
         let name = line[..colon].trim_ascii_end();
-        is_kept = !name.is_empty() && name.iter().all(|&byte| is_of_a_name(byte));
-        if is_kept {
-            fields.push((name, line[colon + 1..].trim_ascii().to_vec()));
-        }
+        let is_header = !name.is_empty() && name.iter().all(|&byte| is_of_a_name(byte));
+        fields.push(is_header.then(|| (name, line[colon + 1..].trim_ascii().to_vec())));
     }
     let mut out = status.into_bytes();
-    for (name, value) in fields {
+    for (name, value) in fields.into_iter().flatten() {
         let Some(value) = without_controls(name, &value) else { continue };
         out.extend_from_slice(&[b"\r\n", name, b": ", &value].concat());
     }

@@ -55,12 +55,8 @@ pub(super) fn drop_credentials(headers: &mut HeaderMap) {
     remove_where(headers, |name| CREDENTIALS.iter().any(|part| name.contains(part)));
 }
 
-/// Removes the headers that describe a body, for a hop without a body.
-pub(super) fn drop_body_headers(headers: &mut HeaderMap) {
-    remove_where(headers, |name| name.starts_with("content-"));
-}
-
-fn remove_where(headers: &mut HeaderMap, mut is_removed: impl FnMut(&str) -> bool) {
+/// Removes the headers with these names.
+pub(super) fn remove_where(headers: &mut HeaderMap, mut is_removed: impl FnMut(&str) -> bool) {
     let names: Vec<HeaderName> = headers.keys().filter(|name| is_removed(name.as_str())).cloned().collect();
     for name in names {
         headers.remove(name);

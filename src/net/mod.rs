@@ -39,6 +39,6 @@ mod tls;
 mod whois;
 mod wire;
 
-pub use browser::{BrowserConfig, RealBrowsers};
+pub use browser::RealBrowsers;
 pub use config::{NetConfig, OutboundProxy};
 pub use prober::HttpProber;

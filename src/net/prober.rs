@@ -40,9 +40,8 @@ pub struct HttpProber {
 impl HttpProber {
     /// Creates a prober.
     pub fn new(config: NetConfig) -> Self {
-        let user_agent = config.user_agent.clone();
         let wire = Wire::new(config);
-        Self { agent: wire.agent(&user_agent), wire, browser: None }
+        Self { agent: wire.agent(), wire, browser: None }
     }
 
     /// Has pages for a browser opened by `browser`.

@@ -35,12 +35,8 @@ pub(super) fn next(
     // As in browsers, an empty address leads nowhere, and different addresses are an error.
     let locations = answer.get_all(LOCATION).iter().map(|value| value.as_bytes().trim_ascii());
     let mut locations = locations.filter(|location| !location.is_empty());
-    let (true, Some(location)) = (matches!(status, 301 | 302 | 303 | 307 | 308), locations.next()) else {
-        return Ok(None);
-    };
-    if allowed == 0 {
-        return Ok(None);
-    }
+    let is_redirect = allowed > 0 && matches!(status, 301 | 302 | 303 | 307 | 308);
+    let Some(location) = locations.next().filter(|_| is_redirect) else { return Ok(None) };
     if locations.any(|other| other != location) {
         return Err(Reason::Redirect.because("to several addresses"));
     }
@@ -58,7 +54,7 @@ pub(super) fn next(
         url,
     };
     if !next.has_body {
-        headers::drop_body_headers(&mut next.headers);
+        headers::remove_where(&mut next.headers, |name| name.starts_with("content-"));
     }
     if next.is_downgraded || !is_same_site(&hop.url, &next.url) {
         // The body may contain a secret.
@@ -97,8 +93,7 @@ pub(super) fn remove_unsent_parts(url: &mut Url) {
 /// (<https://fetch.spec.whatwg.org/#http-redirect-fetch>).
 fn method_after(status: u16, method: Method) -> Method {
     match (status, method) {
-        (301 | 302, Method::Post) => Method::Get,
-        (303, Method::Post | Method::Put) => Method::Get,
+        (301..=303, Method::Post) | (303, Method::Put) => Method::Get,
         _ => method,
     }
 }

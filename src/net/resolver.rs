@@ -35,58 +35,50 @@ const MAX_LOOKUPS: usize = 20;
 const STACK_BYTES: usize = 256 * 1024;
 
 /// A function that looks a name up. It may block.
-pub(super) type Lookup = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
+type Lookup = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
 type Answer = Result<Arc<[IpAddr]>, ProbeError>;
 
-/// A resolver with a cache. Clones share everything.
-#[derive(Clone)]
+/// A resolver with a cache.
 pub(super) struct Resolver {
-    shared: Arc<Shared>,
-    threads: ThreadPool,
-}
-
-struct Shared {
     lookup: Box<Lookup>,
+    threads: ThreadPool,
     answers: Cache<Arc<str>, Answer>,
     /// The time of the last answer of a name server, for any name.
     answered: Mutex<Option<Instant>>,
 }
 
-/// Looks a name up with the system's resolver.
-fn system_lookup(host: &str) -> io::Result<Vec<IpAddr>> {
-    Ok((host, 0u16).to_socket_addrs()?.map(|addr| addr.ip()).collect())
-}
-
 impl Resolver {
-    pub(super) fn new() -> Self {
-        Self::with_lookup(Box::new(system_lookup), MAX_LOOKUPS)
+    /// Returns a resolver that asks the system's.
+    pub(super) fn new() -> Arc<Self> {
+        let lookup = |host: &str| Ok((host, 0u16).to_socket_addrs()?.map(|addr| addr.ip()).collect());
+        Self::with_lookup(Box::new(lookup), MAX_LOOKUPS)
     }
 
-    fn with_lookup(lookup: Box<Lookup>, max_lookups: usize) -> Self {
+    fn with_lookup(lookup: Box<Lookup>, max_lookups: usize) -> Arc<Self> {
         let answers = Cache::new(Bounds { entries: CACHE_SIZE, weight: 0 });
         let threads = threadpool::Builder::new().num_threads(max_lookups).thread_name("resolve".into());
         let threads = threads.thread_stack_size(STACK_BYTES).build();
-        Self { shared: Arc::new(Shared { lookup, answers, answered: Mutex::default() }), threads }
+        Arc::new(Self { lookup, threads, answers, answered: Mutex::default() })
     }
 
     /// Returns the addresses of `host`, at least one. Waits until `deadline` at most.
-    pub(super) fn resolve(&self, host: &str, deadline: Instant) -> Answer {
+    pub(super) fn resolve(self: &Arc<Self>, host: &str, deadline: Instant) -> Answer {
         let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
         if is_never_public(&host) {
             return Err(Reason::Dns.because("special-use name, not in the public DNS"));
         }
-        let (host, shared): (Arc<str>, _) = (host.into(), &self.shared);
+        let host: Arc<str> = host.into();
         let late = || Err(ProbeError::late(Reason::TimeoutResolve));
         let look_up = || {
-            let (name, shared, began) = (Arc::clone(&host), Arc::clone(shared), Instant::now());
+            let (name, own, began) = (Arc::clone(&host), Arc::clone(self), Instant::now());
             let (give, given) = mpsc::channel();
             self.threads.execute(move || {
                 // Later, nobody waits for the answer.
                 if Instant::now() < deadline
-                    && let Err(unsent) = give.send(shared.look_up(&name, began))
+                    && let Err(unsent) = give.send(own.look_up(&name, began))
                 {
-                    shared.answers.insert(&name, unsent.0);
+                    own.answers.insert(&name, unsent.0);
                 }
             });
             given.recv_timeout(deadline.saturating_duration_since(Instant::now())).unwrap_or_else(|_| {
@@ -95,16 +87,14 @@ impl Resolver {
                 Computed { value, ttl: Duration::ZERO, weight: 0 }
             })
         };
-        shared.answers.get_or_compute(&host, deadline, look_up).unwrap_or_else(late)
+        self.answers.get_or_compute(&host, deadline, look_up).unwrap_or_else(late)
     }
 
     /// Removes expired names from the cache.
     pub(super) fn sweep(&self, now: Instant) {
-        self.shared.answers.sweep(now);
+        self.answers.sweep(now);
     }
-}
 
-impl Shared {
     fn look_up(&self, host: &str, began: Instant) -> Computed<Answer> {
         let value =
             (self.lookup)(host).map_or_else(|error| Err(self.lookup_error(&error, began)), first_distinct);

@@ -52,13 +52,7 @@ pub(super) fn connect(
 
 fn authenticate(stream: &mut (impl Read + Write), credentials: &Credentials) -> io::Result<()> {
     let (user, password) = credentials.expose();
-    let mut message = vec![1];
-    for text in [user, password] {
-        // The configuration allows at most 255 bytes.
-        message.push(u8::try_from(text.len()).map_err(io::Error::other)?);
-        message.extend_from_slice(text.as_bytes());
-    }
-    stream.write_all(&message)?;
+    stream.write_all(&[&[1][..], &counted(user)?, &counted(password)?].concat())?;
     match read::<2>(stream)? {
         [_, 0] => Ok(()),
         _ => Err(io::Error::other("the outbound proxy refuses the user or password")),
@@ -66,24 +60,18 @@ fn authenticate(stream: &mut (impl Read + Write), credentials: &Credentials) -> 
 }
 
 fn request(target: &Target) -> io::Result<Vec<u8>> {
-    let mut message = vec![VERSION, CONNECT, 0];
-    match target.addresses.first().map(SocketAddr::ip) {
-        Some(IpAddr::V4(ip)) => {
-            message.push(IPV4);
-            message.extend_from_slice(&ip.octets());
-        }
-        Some(IpAddr::V6(ip)) => {
-            message.push(IPV6);
-            message.extend_from_slice(&ip.octets());
-        }
-        None => {
-            let name = target.name();
-            message.extend_from_slice(&[NAME, u8::try_from(name.len()).map_err(io::Error::other)?]);
-            message.extend_from_slice(name.as_bytes());
-        }
-    }
-    message.extend_from_slice(&target.port.to_be_bytes());
-    Ok(message)
+    let (kind, host) = match target.addresses.first().map(SocketAddr::ip) {
+        Some(IpAddr::V4(ip)) => (IPV4, ip.octets().to_vec()),
+        Some(IpAddr::V6(ip)) => (IPV6, ip.octets().to_vec()),
+        None => (NAME, counted(target.name())?),
+    };
+    Ok([&[VERSION, CONNECT, 0, kind][..], &host, &target.port.to_be_bytes()].concat())
+}
+
+/// Returns a text after its length. The configuration and host names have at most 255 bytes.
+fn counted(text: &str) -> io::Result<Vec<u8>> {
+    let length = u8::try_from(text.len()).map_err(io::Error::other)?;
+    Ok([&[length], text.as_bytes()].concat())
 }
 
 fn read<const N: usize>(stream: &mut impl Read) -> io::Result<[u8; N]> {

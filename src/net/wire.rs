@@ -9,7 +9,7 @@ use url::{Host, Url};
 
 use super::config::{NetConfig, OutboundProxy, ProxyKind};
 use super::dial::{Target, Timed, dial, open_tunnel};
-use super::failure::connect_error;
+use super::failure::probe_error;
 use super::resolver::Resolver;
 use super::tls::Tls;
 use super::{guard, socks};
@@ -19,9 +19,9 @@ use crate::modules::reason::Reason;
 /// Makes connections, directly or through the operator's proxy. Clones share everything.
 #[derive(Clone)]
 pub(super) struct Wire {
-    pub(super) resolver: Resolver,
+    pub(super) resolver: Arc<Resolver>,
     pub(super) tls: Tls,
-    config: Arc<NetConfig>,
+    pub(super) config: Arc<NetConfig>,
 }
 
 impl Wire {
@@ -36,22 +36,17 @@ impl Wire {
     }
 
     /// Connects to the host of a URL.
-    pub(super) fn dial(&self, url: &Url, deadline: Instant) -> Result<(TcpStream, Target), ProbeError> {
+    pub(super) fn dial(&self, url: &Url, deadline: Instant) -> Result<TcpStream, ProbeError> {
         let (Some(host), Some(port)) = (url.host(), url.port_or_known_default()) else {
             return Err(Reason::Protocol.because("the URL of the request has no host"));
         };
-        let target = self.target(&host.to_owned(), port, deadline)?;
-        Ok((self.connect(&target, deadline)?, target))
+        self.connect(&self.target(&host.to_owned(), port, deadline)?, deadline)
     }
 
     /// Returns where a connection to `host` leads. If the proxy resolves names, a name has no addresses here, and the guard
     /// checks its form.
     pub(super) fn target(&self, host: &Host, port: u16, deadline: Instant) -> Result<Target, ProbeError> {
         let NetConfig { allow_private_targets, outbound_proxy: proxy, .. } = &*self.config;
-        let of_proxy = match proxy {
-            Some(proxy) => self.resolve(&proxy.host, proxy.port, deadline)?,
-            None => Vec::new(),
-        };
         let mut addresses = Vec::new();
         match host {
             Host::Domain(name) if proxy.as_ref().is_some_and(|proxy| proxy.resolves_names) => {
@@ -67,7 +62,7 @@ impl Wire {
                 }
             }
         }
-        Ok(Target { host: host.to_string(), port, addresses, proxy: of_proxy })
+        Ok(Target { host: host.to_string(), port, addresses })
     }
 
     /// Returns all addresses of `host`, at least one, without a check.
@@ -83,10 +78,12 @@ impl Wire {
 
     /// Connects to the target. A proxy gets the first approved address, or the name if there is none.
     pub(super) fn connect(&self, target: &Target, deadline: Instant) -> Result<TcpStream, ProbeError> {
+        let proxy = self.config.outbound_proxy.as_ref();
+        let of_proxy = proxy.map(|proxy| self.resolve(&proxy.host, proxy.port, deadline)).transpose()?;
         let deadline = deadline.min(self.connect_deadline());
-        let stream = dial(target.dialled(), deadline)?;
+        let stream = dial(of_proxy.as_ref().unwrap_or(&target.addresses), deadline)?;
         let mut timed = Timed { stream: &stream, deadline };
-        let asked = match &self.config.outbound_proxy {
+        let asked = match proxy {
             None => Ok(()),
             Some(OutboundProxy { kind: ProxyKind::Http, credentials, .. }) => {
                 open_tunnel(&mut timed, target, credentials.as_ref())
@@ -95,7 +92,7 @@ impl Wire {
                 socks::connect(&mut timed, target, credentials.as_ref())
             }
         };
-        asked.map_err(|error| connect_error(error.into(), target.dialled()))?;
+        asked.map_err(|error| probe_error(error.into(), Reason::TimeoutConnect))?;
         Ok(stream)
     }
 }

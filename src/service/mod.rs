@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::account::rate_limit::RateLimiter;
 use crate::account::service::{Accounts, Caller};
+use crate::account::sign_in::SignIns;
 use crate::base::clock::Clock;
 use crate::base::encoding::sha256;
 use crate::base::ids::{BatchId, RunId, WatchId};
@@ -38,6 +39,8 @@ use crate::webhooks::registry::Webhooks;
 pub struct Services {
     /// The accounts with their plans and credits.
     pub accounts: Arc<Accounts>,
+    /// The sessions of the web app, and the use cases of signing in.
+    pub sign_ins: Arc<SignIns>,
     /// The limiter of requests per minute.
     pub limiter: Arc<RateLimiter>,
     /// The searches.

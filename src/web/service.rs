@@ -7,15 +7,12 @@ use url::Url;
 
 use super::cookies::{Cookie, Cookies, Notice};
 use super::error::Answer;
-use crate::account::sign_in::SignIns;
 use crate::http::{Reply, Response, Threads};
 use crate::service::Services;
 
 /// The web app.
 pub struct Web {
     pub(super) services: Services,
-    /// The sessions, and the use cases of signing in.
-    pub(super) sign_ins: Arc<SignIns>,
     /// The load of the server.
     pub(super) threads: Arc<Threads>,
     pub(super) origin: String,
@@ -32,11 +29,11 @@ impl Deref for Web {
 
 impl Web {
     /// Creates the web app from these parts.
-    pub fn new(services: Services, sign_ins: Arc<SignIns>, threads: Arc<Threads>) -> Self {
+    pub fn new(services: Services, threads: Arc<Threads>) -> Self {
         let origin = Url::parse(&services.base_url).map(|url| url.origin().ascii_serialization());
         let is_encrypted = services.base_url.starts_with("https:");
-        let cookies = Cookies::new(is_encrypted, &services.root, sign_ins.limits().longest);
-        Self { services, sign_ins, threads, origin: origin.unwrap_or_default(), cookies }
+        let cookies = Cookies::new(is_encrypted, &services.root, services.sign_ins.limits().longest);
+        Self { services, threads, origin: origin.unwrap_or_default(), cookies }
     }
 
     /// Returns a redirect (303) to another page of the app. `path` starts with `/app`.

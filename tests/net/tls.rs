@@ -23,8 +23,8 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 }
 
 pub(crate) fn trusting() -> HttpProber {
-    let authorities = read_certificates(&fixture("ca.pem")).unwrap();
-    prober(|config| config.authorities = Some(authorities.into()))
+    let authorities = read_certificates(fixture("ca.pem")).unwrap();
+    prober(|config| config.authorities = Some(authorities))
 }
 
 /// Answers the first request of each connection with the same bytes, then closes it.

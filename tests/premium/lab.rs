@@ -9,7 +9,7 @@ use sightline::modules::definition::{Method, Via};
 use sightline::modules::probe::{Browsers, CookieJar, Mark, ProbeError, Prober, Request, Response, Trace};
 use sightline::modules::reason::Reason;
 use sightline::net::browser::{BrowserSource, EgressProxyAddress};
-use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
+use sightline::net::{NetConfig, RealBrowsers};
 
 use crate::support::awaited;
 use crate::support::server::PATIENCE;
@@ -29,13 +29,13 @@ static STARTING: Mutex<()> = Mutex::new(());
 
 impl Lab {
     pub(super) fn start(net: NetConfig, pages: usize) -> Self {
-        Self::of(&config(net, pages))
+        Self::of(BrowserSource::auto().unwrap(), net, pages)
     }
 
-    pub(super) fn of(config: &BrowserConfig) -> Self {
+    pub(super) fn of(source: BrowserSource, net: NetConfig, pages: usize) -> Self {
         let _turn: MutexGuard<'_, ()> = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let before = keepers();
-        let browsers = RealBrowsers::start(config).unwrap();
+        let browsers = browsers(source, net, pages);
         awaited("a browser answers", || {
             if browsers.is_available() { Ok(()) } else { Err("none: is chromium there?") }
         });
@@ -151,13 +151,8 @@ pub(super) fn lives(id: u32) -> bool {
     std::fs::read(format!("/proc/{id}/cmdline")).is_ok_and(|command| !command.is_empty())
 }
 
-pub(super) fn config(net: NetConfig, pages: usize) -> BrowserConfig {
-    BrowserConfig {
-        source: BrowserSource::auto().unwrap(),
-        pages,
-        egress_proxy: EgressProxyAddress::default(),
-        net,
-    }
+pub(super) fn browsers(source: BrowserSource, net: NetConfig, pages: usize) -> Arc<RealBrowsers> {
+    RealBrowsers::start(source, pages, EgressProxyAddress::default(), net).unwrap()
 }
 
 /// A browser with two pages that may look at loopback, shared by all tests that leave it as it was. It ends with the

@@ -16,8 +16,8 @@ use sightline::modules::module::Module;
 use sightline::modules::outcome::Outcome;
 use sightline::modules::probe::{Browsers as _, CookieJar, ProbeError, Prober, Request, Response, Trace};
 use sightline::modules::query::{Query, SearchType};
+use sightline::net::NetConfig;
 use sightline::net::browser::BrowserSource;
-use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
 use sightline::sandbox::{Sandbox, SandboxOptions};
 
 use super::lab::{self, css, page};
@@ -89,7 +89,7 @@ fn a_browser_of_the_operator_is_used() {
     let lab = lab::shared();
     let site = Site::saying(crate::support::site::ok("<b id=x>there</b>"));
     let source = BrowserSource::At(format!("http://localhost:{}", lab.port()).parse().unwrap());
-    let browsers = RealBrowsers::start(&BrowserConfig { source, ..lab::config(lab::lab_net(), 1) }).unwrap();
+    let browsers = lab::browsers(source, lab::lab_net(), 1);
     let request = page(&site.url("/"), &[css("#x")]);
     let deadline = Instant::now() + lab::LONG;
     assert_eq!(browsers.send(&request, &mut CookieJar::default(), deadline).unwrap().status, 200);
@@ -166,8 +166,7 @@ mod campaigns {
         // Names are resolved by the proxy, hence by nobody.
         let outbound_proxy = format!("httph://{}", site.addr).parse().ok();
         let net = NetConfig { outbound_proxy, ..NetConfig::default() };
-        let config = BrowserConfig { source: trusting(&folder), ..lab::config(net, 2) };
-        let lab = lab::Lab::of(&config);
+        let lab = lab::Lab::of(trusting(&folder), net, 2);
         let checker = |prober: Arc<dyn Prober>| {
             Checker::new(prober, OperatorKeys::default(), "test", Duration::from_secs(3600))
         };

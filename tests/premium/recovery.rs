@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use sightline::modules::probe::{Browsers, ProbeError, Prober as _, Request, Response};
 use sightline::modules::reason::Reason;
+use sightline::net::RealBrowsers;
 use sightline::net::browser::BrowserSource;
-use sightline::net::{BrowserConfig, RealBrowsers};
 
 use super::lab::{self, Lab, css, is_browser, is_renderer, page};
 use super::simulated::{Chromium, Says, Switch, nothing_yet};
@@ -71,7 +71,7 @@ fn a_dead_browser_is_replaced() {
 }
 
 fn only(source: BrowserSource) -> Arc<RealBrowsers> {
-    RealBrowsers::start(&BrowserConfig { source, ..lab::config(lab::lab_net(), 1) }).unwrap()
+    lab::browsers(source, lab::lab_net(), 1)
 }
 
 /// Creates a program that does this.

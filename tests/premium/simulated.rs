@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use sightline::net::browser::BrowserSource;
-use sightline::net::{BrowserConfig, NetConfig, RealBrowsers};
+use sightline::net::{NetConfig, RealBrowsers};
 use tungstenite::Message;
 
 use super::lab;
@@ -65,7 +65,7 @@ impl Chromium {
     /// Uses only this browser.
     pub(super) fn browsers(&self, net: NetConfig, pages: usize) -> Arc<RealBrowsers> {
         let source = BrowserSource::At(self.site.url("").parse().unwrap());
-        RealBrowsers::start(&BrowserConfig { source, ..lab::config(net, pages) }).unwrap()
+        lab::browsers(source, net, pages)
     }
 
     /// Returns the parameters of all commands of that name so far.

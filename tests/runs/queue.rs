@@ -28,7 +28,9 @@ impl Bench {
     /// Returns the number of transactions that start a run, refused ones included.
     fn starts_in_the_store(&self) -> u64 {
         let mut operations = self.store.operations().into_iter();
-        operations.find(|(name, _)| *name == "start").map_or(0, |(_, start)| start.durations.snapshot().count)
+        operations
+            .find(|(name, _)| *name == "start")
+            .map_or(0, |(_, it)| *it.durations.up_to().last().unwrap())
     }
 
     /// Returns the numbers of the modules in the order of the requests.

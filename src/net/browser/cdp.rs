@@ -24,8 +24,8 @@ use crate::net::failure::is_timeout;
 
 /// The maximum size of a message, in bytes. It may contain the HTML of a page or a PDF.
 const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
-/// The time limit for commands that a working browser executes at once.
-const SHORT: Duration = Duration::from_secs(10);
+/// The time limit for commands that a working browser executes at once. Busy machines take seconds.
+pub(super) const SHORT: Duration = Duration::from_secs(10);
 /// The body of a function that writes a page, and replaces its pictures, which are inside of it as `data:` addresses, by
 /// drawings of them: the browser loads no pictures.
 const WRITE_PAGE: &str = "document.open(); document.write(arguments[0]); document.close();

@@ -225,7 +225,8 @@ impl EgressProxy {
         if port == page.forbidden_port {
             // The outbound proxy may run on this machine, so a name that it resolves must not be one of this machine.
             let is_foreign_name = target.addresses.is_empty() && guard::is_public_name(&target.host);
-            target.addresses.retain(|addr| !is_of_this_machine(addr.ip()));
+            let is_elsewhere = |ip: IpAddr| !ip.is_loopback() && !ip.is_unspecified();
+            target.addresses.retain(|addr| is_elsewhere(addr.ip().to_canonical()));
             if target.addresses.is_empty() && !is_foreign_name {
                 return Err(ProbeError::forbidden());
             }
@@ -234,11 +235,6 @@ impl EgressProxy {
         page.hold(&server);
         Ok(server)
     }
-}
-
-fn is_of_this_machine(ip: IpAddr) -> bool {
-    let ip = ip.to_canonical();
-    ip.is_loopback() || ip.is_unspecified()
 }
 
 #[cfg(test)]

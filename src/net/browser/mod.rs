@@ -22,5 +22,5 @@ mod page;
 mod pool;
 mod process;
 
-pub use pool::{BrowserConfig, EgressProxyAddress, RealBrowsers};
+pub use pool::{EgressProxyAddress, RealBrowsers};
 pub use process::BrowserSource;

@@ -62,8 +62,8 @@ pub(super) fn wait_for(
     deadline: Instant,
 ) -> Result<Response, ProbeError> {
     let margin = LAST_CHECK_MARGIN.min(deadline.saturating_duration_since(Instant::now()) / 5);
-    let last_check = deadline.checked_sub(margin).unwrap_or(deadline);
-    let (mut pause, mut is_seen, mut loaded_with_error) = (FIRST_PAUSE, false, None::<Instant>);
+    let mut last_check = deadline.checked_sub(margin).unwrap_or(deadline);
+    let (mut pause, mut is_seen) = (FIRST_PAUSE, false);
     loop {
         let now = Instant::now();
         if now >= deadline {
@@ -73,9 +73,7 @@ pub(super) fn wait_for(
                 Reason::TimeoutFirstByte
             }));
         }
-        let is_error_page_over = loaded_with_error.is_some_and(|since| now >= since + ERROR_PAGE_TIMEOUT);
-        let is_last = is_error_page_over || now >= last_check;
-        let with = json!([request.marks, request.body_limit, is_last]);
+        let with = json!([request.marks, request.body_limit, now >= last_check]);
         let seen = page.call(PAGE_STATE, &with, deadline.min(now + CHECK_TIMEOUT));
         let is_answered = match &page.is_answered {
             Ok(is_answered) => *is_answered,
@@ -95,7 +93,7 @@ pub(super) fn wait_for(
             Ok(Ok(PageState::Page { state, status, url, html, is_cut })) => {
                 is_seen = true;
                 if state == "complete" && status >= 400 {
-                    loaded_with_error.get_or_insert(now);
+                    last_check = last_check.min(now + ERROR_PAGE_TIMEOUT);
                 }
                 if let Some(html) = html {
                     return answer(request, status, &url, html, is_cut);

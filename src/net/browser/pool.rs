@@ -9,7 +9,7 @@ use std::{io, thread};
 use log::{info, warn};
 use parking_lot::{Condvar, Mutex};
 
-use super::cdp::{Fault, LOST, Page};
+use super::cdp::{Fault, LOST, Page, SHORT};
 use super::egress::{EgressProxy, PageLoad};
 use super::page;
 use super::process::{Browser, BrowserSource, Launcher, want_of_resources};
@@ -26,8 +26,6 @@ const STARTING: Duration = Duration::from_secs(10);
 /// The time for which callers wait for the answer of a running browser. Until it is known to hang, it counts as running:
 /// callers are requests, which must not all wait for it.
 const ANSWERING: Duration = Duration::from_secs(1);
-/// The time limit for the answer of a browser that is checked. Busy machines take seconds.
-const ANSWER: Duration = Duration::from_secs(10);
 /// The number of pages of each place after which a browser is replaced, because it does not free all memory.
 const MAX_PAGES: usize = 100;
 /// The part of a deadline that is reserved for closing the page.
@@ -52,18 +50,6 @@ impl Default for EgressProxyAddress {
     fn default() -> Self {
         Self { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), announced: None }
     }
-}
-
-/// The configuration of the browser.
-pub struct BrowserConfig {
-    /// Where the browser is.
-    pub source: BrowserSource,
-    /// The number of pages that can be open at once.
-    pub pages: usize,
-    /// The address of the egress proxy.
-    pub egress_proxy: EgressProxyAddress,
-    /// The configuration of outgoing requests.
-    pub net: NetConfig,
 }
 
 /// The browser and the places for its pages. It works until it is stopped. A browser that this process has started ends with
@@ -96,19 +82,25 @@ impl State {
 }
 
 impl RealBrowsers {
-    /// Prepares the places for pages, and starts the browser in the background.
+    /// Prepares the places for `pages` pages, and starts the browser in the background. `net` is the configuration of
+    /// their requests.
     ///
     /// # Errors
     /// Returns an error if a port of the egress proxy cannot be opened, or a thread cannot be started.
-    pub fn start(config: &BrowserConfig) -> io::Result<Arc<Self>> {
-        let EgressProxyAddress { listen, announced } = &config.egress_proxy;
-        let wire = Wire::new(config.net.clone());
-        let host = announced.clone().unwrap_or_else(|| match listen.ip() {
+    pub fn start(
+        source: BrowserSource,
+        pages: usize,
+        egress_proxy: EgressProxyAddress,
+        net: NetConfig,
+    ) -> io::Result<Arc<Self>> {
+        let EgressProxyAddress { listen, announced } = egress_proxy;
+        let wire = Wire::new(net);
+        let host = announced.unwrap_or_else(|| match listen.ip() {
             IpAddr::V6(ip) => format!("[{ip}]"),
             IpAddr::V4(ip) => ip.to_string(),
         });
         let open = |index: usize| {
-            let mut listen = *listen;
+            let mut listen = listen;
             if listen.port() != 0 {
                 listen.set_port(listen.port().saturating_add(u16::try_from(index).unwrap_or(u16::MAX)));
             }
@@ -116,9 +108,9 @@ impl RealBrowsers {
                 io::Error::other(format!("the browsers' egress proxy cannot listen on {listen}: {error}"))
             })
         };
-        let free = (0..config.pages).map(open).collect::<io::Result<Vec<_>>>()?;
+        let free = (0..pages).map(open).collect::<io::Result<Vec<_>>>()?;
         let browsers = Arc::new(Self {
-            launcher: Launcher::new(config.source.clone(), host),
+            launcher: Launcher::new(source, host),
             size: free.len(),
             state: Mutex::new(State { free, ..State::default() }),
             changed: Condvar::new(),
@@ -348,7 +340,7 @@ fn no_browser(why: &str) -> ProbeError {
 
 /// Returns whether the browser answers, or cannot be asked because this process is out of descriptors.
 fn answers(browser: &Arc<Browser>) -> bool {
-    let until = Instant::now() + ANSWER;
+    let until = Instant::now() + SHORT;
     let asked = Page::connect(browser, until).and_then(|mut page| page.version(until));
     asked.is_ok() || want_of_resources().is_some()
 }

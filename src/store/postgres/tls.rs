@@ -54,7 +54,7 @@ fn roots(file: Option<&Path>) -> Result<RootCertStore, OpenError> {
     let mut store = RootCertStore::empty();
     if let Some(file) = file {
         let unusable = |why| OpenError::Tls(format!("sslrootcert \"{}\": {why}", file.display()));
-        store.add_parsable_certificates(read_certificates(file).map_err(unusable)?);
+        store.add_parsable_certificates(read_certificates(file).map_err(unusable)?.iter().cloned());
         return Ok(store);
     }
     // Certificates that cannot be read are skipped: most machines have a few outdated ones.
