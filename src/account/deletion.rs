@@ -17,7 +17,7 @@ use crate::model::refusal::{Code, Refusal};
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
 /// The interval at which a server searches for deletions that have begun and not ended.
 const POLL_INTERVAL: Duration = Duration::from_secs(60);
-/// The longest duration of one round. The maintenance thread also has to renew leases.
+/// The longest duration of one round. The maintenance thread also takes over runs and starts those of batches and watches.
 const ROUND: Duration = Duration::from_millis(250);
 
 impl Accounts {

@@ -1,4 +1,4 @@
-//! Periodic work: leases, watches, expiry, retention, deletions, cache sizes, the times of last use of keys, expired
+//! Periodic work: interrupted runs, batches, watches, expiry, retention, deletions, cache sizes, the times of last use of keys, expired
 //! sessions, the file of suppressed identifiers.
 
 use std::sync::Arc;

@@ -85,7 +85,7 @@ impl Services {
         let charging = Arc::clone(&accounts);
         let charge_of: ChargeOf = Box::new(move |account| {
             let owner = if follows { charging.owner(account)? } else { None };
-            Ok(owner.map(|owner| charging.charge(&owner, STANDARD_COST)))
+            Ok(owner.map(|owner| (charging.charge(&owner, STANDARD_COST), owner.plan.premium)))
         });
         let (own, of_runs) = (Arc::clone(&store), runs_config(config));
         let runs = Runs::new(own, catalog, checker, pages, Arc::clone(&clock), of_runs, charge_of);

@@ -119,7 +119,7 @@ pub struct Batch {
 
 words! {
     /// The reason why a search of a batch was refused when its turn came: `suppressed`, `invalid_choice`,
-    /// `premium_unavailable` or `unreadable`.
+    /// `plan_required` or `unreadable`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum RowRefusal {
@@ -127,7 +127,9 @@ words! {
         Suppressed = "suppressed",
         /// The choice of modules is not valid with the current catalogue.
         InvalidChoice = "invalid_choice",
-        /// No browser was available for a premium search.
+        /// The account's plan no longer includes premium searches.
+        PlanRequired = "plan_required",
+        /// No browser was available for a premium search. Searches wait for one now.
         PremiumUnavailable = "premium_unavailable",
         /// The query is not valid for this version of the program.
         Unreadable = "unreadable",

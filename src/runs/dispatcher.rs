@@ -238,7 +238,7 @@ impl Runs {
             match self.live(run.id) {
                 Some(live) => live.end_early(run.at),
                 None if run.waits => self.end_waiting(run.id)?,
-                // The driver is on another instance, which was notified.
+                // Its driver on another instance was notified, or its next one learns it by its first save.
                 None => {}
             }
         }

@@ -137,7 +137,7 @@ impl TimeLimit {
             Some(budget) => (budget, BUDGET_GRACE, Reason::TimeBudget),
             None => (run_timeout, DEADLINE_GRACE, Reason::RunDeadline),
         };
-        // Only the time for which it is driven counts, by this process or another.
+        // The time between two drivers counts, too.
         let at = run.began + time.saturating_sub(run.opening.ran_for);
         Self { at, abandon_at: at + grace, reason }
     }

@@ -224,7 +224,7 @@ impl Stream {
                     let message = "the server is shutting down; the run continues";
                     break (known, "server_shutdown", message, Some(1));
                 }
-                Err(error) => break self.unavailable(&error),
+                Err(error) => break self.failed(&error),
             }
             if let Some(permission) =
                 self.permission.as_mut().filter(|known| asked_at.elapsed() >= known.every / 2)
@@ -232,7 +232,7 @@ impl Stream {
                 match (permission.holds)() {
                     Ok(true) => asked_at = Instant::now(),
                     Ok(false) => break (known, permission.error, permission.message, None),
-                    Err(error) => break self.unavailable(&error),
+                    Err(error) => break self.failed(&error),
                 }
             }
         };
@@ -240,10 +240,14 @@ impl Stream {
         out.write_all(&frame("error", &ErrorData { run_id, status, error, message, retry_after, request_id }))
     }
 
-    /// Returns the data of the `error` frame when the store fails. A new attachment may succeed after a second.
-    fn unavailable(&self, error: &StorageError) -> (Status, &'static str, &'static str, Option<u32>) {
+    /// Returns the data of the `error` frame when the store fails. Unless what is stored cannot be read, a new attachment may
+    /// succeed after a second.
+    fn failed(&self, error: &StorageError) -> (Status, &'static str, &'static str, Option<u32>) {
         warn!(request_id = self.request_id.as_str(); "cannot continue a stream: {error}");
         let status = self.follower.summary.status;
-        (status, "unavailable", "the service cannot reach its database", Some(1))
+        match error.is_unavailable() {
+            true => (status, "unavailable", "the service cannot reach its database", Some(1)),
+            false => (status, "internal_error", "the service cannot read the run", None),
+        }
     }
 }

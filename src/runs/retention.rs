@@ -11,7 +11,7 @@ use crate::base::storage::StorageError;
 use crate::model::account::BATCH;
 use crate::store::Store;
 
-/// The longest duration of one round. The maintenance thread has to renew leases too.
+/// The longest duration of one round. The maintenance thread also takes over runs and starts those of batches and watches.
 const ROUND: Duration = Duration::from_millis(250);
 
 /// The time for which nothing is removed after a jump of the clock.

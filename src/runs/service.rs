@@ -63,9 +63,10 @@ pub struct RunsConfig {
     pub simulated: bool,
 }
 
-/// A function that returns the charge for a search of an account that a lead or a batch starts now, or `None` if the account
-/// does not exist: then none is started. The cost is that of a standard search.
-pub type ChargeOf = Box<dyn Fn(AccountId) -> Result<Option<Charge>, StorageError> + Send + Sync>;
+/// A function that returns the charge for a search of an account that a lead or a batch starts now, and whether its plan
+/// includes premium searches; or `None` if the account does not exist: then none is started. The cost is that of a standard
+/// search.
+pub type ChargeOf = Box<dyn Fn(AccountId) -> Result<Option<(Charge, bool)>, StorageError> + Send + Sync>;
 
 /// The number of modules that a search uses.
 #[derive(Debug, Clone, PartialEq, Eq)]

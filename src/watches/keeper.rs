@@ -3,6 +3,7 @@
 //! Every instance does so. What is done twice has no effect: a run is started and closed by a transaction that checks
 //! whether another instance was faster.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -46,12 +47,8 @@ impl WatchKeeper {
     /// Compares the runs that have ended, and starts those that are due. The maintenance thread calls this about once a
     /// second. Failures are logged: the next call tries again.
     pub fn run_due_tasks(&self) {
-        match self.close_ended().map_err(Refusal::from).and_then(|()| self.start_due()) {
-            // The next call continues.
-            Err(refusal) if refusal.code != Code::Overloaded => {
-                log!(refusal.log_level(), "cannot keep watches for now: {refusal}");
-            }
-            _ => {}
+        if let Err(refusal) = self.close_ended().map_err(Refusal::from).and_then(|()| self.start_due()) {
+            log!(refusal.log_level(), "cannot keep watches for now: {refusal}");
         }
     }
 
@@ -60,14 +57,19 @@ impl WatchKeeper {
         let due = |last: Option<&Watch>| {
             self.store.due_watches(self.simulated, last.map(|last| (last.next_at, last.id)), BATCH)
         };
-        each_item(BATCH, due, |watch| self.start(watch))
+        let mut full = HashSet::new();
+        each_item(BATCH, due, |watch| match full.contains(&watch.account) {
+            true => Ok(()),
+            false => self.start(watch, &mut full),
+        })
     }
 
-    /// Starts a run, unless another instance did, or it is tried again later.
+    /// Starts a run, unless another instance did, or it is tried again later. If the queue takes no further run of the account,
+    /// the account is added to `full`.
     ///
     /// # Errors
     /// Returns why further ones cannot be started for now.
-    fn start(&self, watch: &Watch) -> Result<(), Refusal> {
+    fn start(&self, watch: &Watch, full: &mut HashSet<AccountId>) -> Result<(), Refusal> {
         if watch.premium && !self.runs.browsers.is_available() {
             return Ok(());
         }
@@ -92,7 +94,10 @@ impl WatchKeeper {
                 warn!("watch {}: no run is started: {refusal}", watch.id);
                 Ok(self.store.skip_run(watch)?)
             }
-            Code::Overloaded => Err(refusal),
+            Code::Overloaded => {
+                full.insert(watch.account);
+                Ok(())
+            }
             _ if refusal.is_failure() => Err(refusal),
             // Another instance was faster, or the account is being deleted.
             _ => Ok(()),

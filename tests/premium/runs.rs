@@ -9,6 +9,7 @@ use parking_lot::{Condvar, Mutex};
 use serde_json::{Value, json};
 use sightline::base::clock::{Clock, SystemClock};
 use sightline::model::audit::Origin;
+use sightline::model::batch::RowRefusal;
 use sightline::model::refusal::Code;
 use sightline::model::run::Status;
 use sightline::model::start::{Idempotency, NewRun};
@@ -312,8 +313,23 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
         assert!(matches!(bench.runs.start(keyed("alice")), Ok(StartResult::Repeated(id)) if id == run.id()));
         assert_eq!(used(), 1);
         bench.finish(&bench.start("carol"));
+        let add = || {
+            let rows = vec![(1, premium(&bench, "erin").search)];
+            bench.runs.create_batch(bench.account, None, rows, None, &Origin::CLI).unwrap()
+        };
+        let row = |batch| bench.store.batch_rows(batch, 0, 1).unwrap().remove(0);
+        let waiting = add();
+        bench.runs.feed_batches();
+        assert_eq!(row(waiting).status, "pending", "it waits for a browser");
         stage.dead.store(false, Ordering::SeqCst);
         eventually("the browser is back", || bench.runs.browsers.is_available());
+        bench.runs.feed_batches();
+        eventually("the row is searched", || row(waiting).status == "completed");
+        let (refused, charge) = (add(), premium(&bench, "erin").charge);
+        let downgraded =
+            bench.another_process_with(runs::config(), Box::new(move |_| Ok(Some((charge, false)))));
+        downgraded.feed_batches();
+        assert_eq!(row(refused).reason, Some(RowRefusal::PlanRequired));
         bench.finish(&bench.start_order(premium(&bench, "dave")));
     }
 }

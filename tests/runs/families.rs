@@ -212,7 +212,10 @@ fn without_credits_the_remaining_leads_are_not_followed() {
     bench.has_profile("a", "alice", json!({"links": links}));
     let charge = |_| {
         let now = SystemClock.now();
-        Ok(Some(Charge { credits: 1, allowed: Some(3), cycle: Cycle::at(Timestamp::UNIX_EPOCH, now) }))
+        Ok(Some((
+            Charge { credits: 1, allowed: Some(3), cycle: Cycle::at(Timestamp::UNIX_EPOCH, now) },
+            true,
+        )))
     };
     let charge_of: ChargeOf = Box::new(charge);
     bench.runs = bench.another_process_with(config(), charge_of);

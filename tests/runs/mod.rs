@@ -171,7 +171,7 @@ impl Switch {
 fn charge_of() -> ChargeOf {
     Box::new(|_| {
         let now = SystemClock.now();
-        Ok(Some(Charge { credits: 1, allowed: Some(1000), cycle: Cycle::at(now, now) }))
+        Ok(Some((Charge { credits: 1, allowed: Some(1000), cycle: Cycle::at(now, now) }, true)))
     })
 }
 
@@ -196,7 +196,7 @@ impl<Web: Prober + 'static> Bench<Web> {
     }
 
     /// Creates another process on the same store and the same web.
-    fn another_process_with(&self, config: RunsConfig, charge_of: ChargeOf) -> Arc<Runs> {
+    pub(crate) fn another_process_with(&self, config: RunsConfig, charge_of: ChargeOf) -> Arc<Runs> {
         engine(&self.store, &self.folder, &self.web, Arc::new(NoBrowser), config, charge_of)
     }
 

@@ -38,7 +38,7 @@ impl Fixture {
 
     /// Starts the row whose turn has come, and returns its query and its run.
     fn start_next(&self) -> Option<(String, NewRun)> {
-        let next = self.store.next_row(false).unwrap()?;
+        let next = self.store.next_row(false, &[]).unwrap()?;
         let query = next.search.unwrap().query;
         let (account, cause) = (next.account, Cause::Row(next.row));
         let run = self.start(NewRun { account, cause, search: search(&query), ..self.new_run() });
@@ -60,7 +60,7 @@ on_both! {
         let run = NewRun { is_unconfirmed: true, owner: None, ..f.new_run() };
         assert!(f.store.start(&run).unwrap_err().is_unavailable());
         assert_eq!((f.summary(&run).status, f.used()), (Status::Running, 1));
-        assert!(f.store.next_row(false).unwrap().is_none());
+        assert!(f.store.next_row(false, &[]).unwrap().is_none());
         assert!(f.store.due_watches(false, None, 10).unwrap().is_empty());
         f.store.undo_unconfirmed(std::time::Duration::ZERO).unwrap();
         assert!(f.store.batch(f.account.id, batch.id).unwrap().is_none());
@@ -93,9 +93,19 @@ on_both! {
         assert_eq!(f.start_all(), ["b1", "a3", "b2", "a4"]);
     }
 
+    fn a_batch_beyond_100_in_progress_is_refused(f) {
+        let open: Vec<BatchId> = (0..100).map(|_| f.batch_of(f.account.id, &["a"])).collect();
+        let more = || f.store.add_batch(&new_batch(f.account.id, &["b"]), &Origin::CLI).unwrap();
+        assert!(matches!(more(), Started::Refused(refusal) if refusal.code == Code::Conflict));
+        assert_eq!(f.store.next_row(false, &open[..99]).unwrap().unwrap().row.batch, open[99]);
+        f.store.stop_batch(f.account.id, open[0], &Origin::CLI).unwrap();
+        f.store.end_batches(false).unwrap();
+        assert_eq!(more(), Started::Created);
+    }
+
     fn a_batch_waits_for_credits_and_costs_nothing_meanwhile(f) {
         let id = f.batch_of(f.account.id, &["a", "b"]);
-        let row = f.store.next_row(false).unwrap().unwrap().row;
+        let row = f.store.next_row(false, &[]).unwrap().unwrap().row;
         let charge = charge(1, Some(0));
         let run = NewRun { cause: Cause::Row(row), charge, ..f.new_run() };
         let refused = f.store.start(&run).unwrap();
@@ -103,7 +113,7 @@ on_both! {
         assert_eq!(f.batch(id).counts.pending, 2);
         f.store.wait_for_credits(f.account.id, Duration::from_secs(3600)).unwrap();
         assert_eq!(f.batch(id).status, BatchStatus::WaitingForCredits);
-        assert_eq!(f.store.next_row(false).unwrap(), None);
+        assert_eq!(f.store.next_row(false, &[]).unwrap(), None);
         f.store.wait_for_credits(f.account.id, Duration::ZERO).unwrap();
         assert_eq!(f.start_next().unwrap().0, "a");
         assert_eq!(f.batch(id).status, BatchStatus::Running);
@@ -120,7 +130,7 @@ on_both! {
         }
         assert!(!f.store.stop_batch(AccountId::new(), id, &Origin::CLI).unwrap());
         assert_eq!(f.store.start(&late).unwrap(), Started::Refused(Refusal::no_such("row")));
-        assert_eq!((f.store.next_row(false).unwrap(), f.used()), (None, 1));
+        assert_eq!((f.store.next_row(false, &[]).unwrap(), f.used()), (None, 1));
         assert_eq!(f.store.end_batches(false).unwrap(), []);
         f.finish(&run, &completed());
         assert_eq!(f.store.end_batches(false).unwrap(), [id]);

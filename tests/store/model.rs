@@ -284,7 +284,7 @@ impl<'a> Model<'a> {
             if !self.runs.iter().any(|run| run.new.id == root && is_open(run)) {
                 return Err(Started::Refused(Refusal::new(
                     Code::Conflict,
-                    "the first search of the family was deleted",
+                    "the first search of the family was deleted or stopped",
                 )));
             }
             let is_gone = |id| self.runs.iter().all(|run| run.new.id != id || run.shown.is_none());

@@ -200,15 +200,22 @@ impl Runs {
         // No run waits that is not of a batch, and those of batches do not have their share of the drivers.
         let of_batches = || self.driven().iter().filter(|run| run.opening.summary.batch.is_some()).count();
         let is_free = || self.queue.lock().waiting == 0 && of_batches() < most;
+        let mut held = Vec::new();
         while let Some(slot) = if is_free() { self.reserve() } else { None }
-            && let Some(next) = self.store.next_row(simulated)?
-            && self.start_row(next, slot)?
+            && let Some(next) = self.store.next_row(simulated, &held)?
+            && self.start_row(next, slot, &mut held)?
         {}
         Ok(())
     }
 
-    /// Starts or refuses a row. Returns whether further rows can be started.
-    fn start_row(self: &Arc<Self>, next: NextRow, slot: Slot) -> Result<bool, Refusal> {
+    /// Starts or refuses a row. Returns whether further rows can be started. A batch whose row waits for a browser is added to
+    /// `held`: one that was started again, or another instance, has one later.
+    fn start_row(
+        self: &Arc<Self>,
+        next: NextRow,
+        slot: Slot,
+        held: &mut Vec<BatchId>,
+    ) -> Result<bool, Refusal> {
         let NextRow { row, account, search } = next;
         let refuse = |reason: RowRefusal| {
             debug!("batch {}: row {} is refused: {}", row.batch, row.position, reason.as_str());
@@ -216,11 +223,14 @@ impl Runs {
             Ok(true)
         };
         let Some(search) = search else { return refuse(RowRefusal::Unreadable) };
-        let Some(charge) = (self.charge_of)(account)? else {
+        let Some((charge, has_premium)) = (self.charge_of)(account)? else {
             // The account is being deleted, or its plan is not configured.
             self.store.wait_for_credits(account, CREDIT_PAUSE)?;
             return Ok(true);
         };
+        if search.premium && !has_premium {
+            return refuse(RowRefusal::PlanRequired);
+        }
         let charge = Charge { credits: search.cost(), ..charge };
         let new = self.new_run(account, search, Cause::Row(row), charge, Origin::SYSTEM);
         let Err(refusal) = self.begin(new, Some(slot)) else { return Ok(true) };
@@ -234,7 +244,10 @@ impl Runs {
             Code::InvalidRequest if refusal.fact("field") == "query" => refuse(RowRefusal::Unreadable),
             Code::InvalidRequest => refuse(RowRefusal::InvalidChoice),
             Code::Suppressed => refuse(RowRefusal::Suppressed),
-            Code::PremiumUnavailable => refuse(RowRefusal::PremiumUnavailable),
+            Code::PremiumUnavailable => {
+                held.push(row.batch);
+                Ok(true)
+            }
             _ if refusal.is_failure() => Err(refusal),
             // Another process has started the row, or the batch was stopped.
             _ => Ok(true),

@@ -122,7 +122,7 @@ fn start_next(
         next.truncate(left);
     }
     for search in next {
-        let Some(charge) = (runs.charge_of)(root.account)? else { return Ok(None) };
+        let Some((charge, _)) = (runs.charge_of)(root.account)? else { return Ok(None) };
         let Err(refusal) = start(runs, root, search, Origin::SYSTEM, charge) else { continue };
         match refusal.code {
             Code::InsufficientCredits => return Ok(Some(LeadReason::InsufficientCredits)),

@@ -239,7 +239,10 @@ impl LiveRun {
     /// Stops the run, because the store has refused a write or another instance drives it.
     pub(super) fn lose(&self) {
         if self.stopped().is_none() {
-            info!("run {}: stopped, since another instance drives it or it was deleted", self.id());
+            info!(
+                "run {}: stopped here, since another instance drives it, or it was deleted or has ended",
+                self.id()
+            );
         }
         self.stop(Stopped::LeaseLost);
     }
@@ -292,8 +295,8 @@ impl LiveRun {
         }
         let unread = state.ring.partition_point(|write| write.revision < at.next);
         let written = state.ring.range(unread..).flat_map(|write| &write.frames);
-        let wanted = written.filter(|(id, _)| *id > left_out).map(|(_, frame)| Arc::clone(frame));
-        let frames = wanted.chain(state.done.clone()).collect();
+        let wanted = written.filter(|(id, _)| *id > left_out || *id == u32::MAX);
+        let frames = wanted.map(|(_, frame)| Arc::clone(frame)).chain(state.done.clone()).collect();
         Some(Step { frames, end: at.behind(state.summary.revision), is_last: state.done.is_some() })
     }
 }

@@ -133,6 +133,7 @@ fn a_frame_is_serialized_once_for_all_readers() {
     run.end(&run.unchanged(), &ending(), false);
     let read = [0, 0].map(|left_out| run.after(start, left_out).unwrap().frames);
     assert_eq!(read[0].len(), 3, "result, progress, done");
+    assert_eq!(run.after(start, u32::MAX).unwrap().frames.len(), 2, "progress, done");
     for (one, other) in read[0].iter().zip(&read[1]) {
         assert!(Arc::ptr_eq(one, other));
     }

@@ -1,10 +1,12 @@
 //! Batches and their rows. A row is started in `start`.
 
-use super::accounts::lock_shared;
+use super::accounts::{lock, too_many};
 use super::credits::{New, note_request};
 use super::outbox::report_end_of_batch;
 use super::*;
 
+/// The most batches of an account that have not ended.
+const MOST_OPEN: u64 = 100;
 const INSERT: &str = "INSERT INTO batches (id, account, name, simulated, created_at, unconfirmed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 /// Adds rows. `?2` is an array of `[POSITION, SEARCH]`.
 const INSERT_ROWS: &str = "INSERT INTO batch_rows (batch, position, search, state) \
@@ -38,14 +40,14 @@ const STOP: &str = "UPDATE batches SET stopped_at = {now}, retry_at = NULL \
      WHERE id = ?1 AND account = ?2 AND stopped_at IS NULL AND ended_at IS NULL RETURNING 1";
 const SKIP_ROWS: &str = "UPDATE batch_rows SET state = 'skipped' WHERE batch = ?1 AND state = 'pending'";
 
-/// Selects the row that is to be started next. The account whose batches have the lowest turn comes first, and of its batches
-/// the oldest.
-const NEXT: &str = "SELECT r.batch, r.position, b.account, r.search FROM (SELECT b.id, b.account FROM batches b WHERE b.ended_at IS NULL AND b.stopped_at IS NULL AND NOT b.unconfirmed \
-     AND b.simulated = ?1 AND (b.retry_at IS NULL OR b.retry_at <= now()) \
-     AND b.pending > 0 \
+/// Selects the row that is to be started next, of other batches than `?3`. The account whose batches have the lowest turn
+/// comes first, and of its batches the oldest.
+const NEXT: &str = "SELECT r.batch, r.position, b.account, r.search FROM (SELECT b.id, b.account FROM batches b \
+     JOIN (SELECT account, max(turn) AS turn FROM batches WHERE ended_at IS NULL GROUP BY account) AS a ON a.account = b.account \
+     WHERE b.ended_at IS NULL AND b.stopped_at IS NULL AND NOT b.unconfirmed \
+     AND b.simulated = ?1 AND (b.retry_at IS NULL OR b.retry_at <= now()) AND b.pending > 0 AND b.id NOT IN {ids ?3} \
      AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = b.account AND a.plan = ?2) \
-     ORDER BY (SELECT max(o.turn) FROM batches o WHERE o.account = b.account AND o.ended_at IS NULL), \
-     b.created_at, b.id LIMIT 1) AS b JOIN batch_rows r ON r.batch = b.id AND r.state = 'pending' \
+     ORDER BY a.turn, b.created_at, b.id LIMIT 1) AS b JOIN batch_rows r ON r.batch = b.id AND r.state = 'pending' \
      ORDER BY r.position LIMIT 1";
 /// Locks the batch of a row, as where a row is started: before the row.
 const LOCK: &str = "SELECT 1 FROM batches WHERE id = ?1 /*pg FOR NO KEY UPDATE */";
@@ -130,9 +132,10 @@ impl Store {
     }
 
     /// Returns the row that is to be started next on the simulated or the real web. Accounts take turns. Batches that
-    /// wait for credits are left out until their next try.
-    pub fn next_row(&self, simulated: bool) -> Result<Option<NextRow>> {
-        let next = self.first(background("next_row"), NEXT, values![simulated, BEING_DELETED])?;
+    /// wait for credits are left out until their next try, and those that are `held`.
+    pub fn next_row(&self, simulated: bool, held: &[BatchId]) -> Result<Option<NextRow>> {
+        let held = encode_ids(held.iter().map(|id| id.0))?;
+        let next = self.first(background("next_row"), NEXT, values![simulated, BEING_DELETED, held])?;
         Ok(next.map(|(batch, position, account, search): (_, _, _, String)| {
             let row = RowRef { batch, position };
             NextRow { row, account, search: decode(&search).ok() }
@@ -171,7 +174,7 @@ impl Store {
 
 fn add(tx: &mut Tx, batch: &NewBatch, by: &Origin) -> Result<Started> {
     let NewBatch { id, account, name, simulated, created_at, rows, idempotency } = batch;
-    if !lock_shared(tx, *account)? {
+    if !lock(tx, *account)? {
         return Ok(Started::Refused(Refusal::unknown_key()));
     }
     // A key belongs to one run or for one batch.
@@ -179,6 +182,10 @@ fn add(tx: &mut Tx, batch: &NewBatch, by: &Origin) -> Result<Started> {
         && let Some(known) = note_request(tx, *account, RunId(id.0), idempotency)?
     {
         return Ok(known);
+    }
+    let open = "SELECT count(*) FROM batches WHERE account = ?1 AND ended_at IS NULL";
+    if tx.one::<u64>(open, values![*account])? >= MOST_OPEN {
+        return Ok(Started::Refused(too_many(&format!("{MOST_OPEN} batches in progress: stop"))));
     }
     let values = values![*id, *account, name.as_deref(), *simulated, *created_at, idempotency.is_none()];
     tx.execute(INSERT, values)?;

@@ -118,7 +118,7 @@ fn start(tx: &mut Tx, run: &NewRun) -> Result<Started> {
 fn refuse_member(tx: &mut Tx, run: &NewRun, member: &NewMember) -> Result<Option<Started>> {
     let root = member.place.root;
     if !tx.has(LOCK_ROOT, values![root, run.account])? {
-        let refusal = Refusal::new(Code::Conflict, "the first search of the family was deleted");
+        let refusal = Refusal::new(Code::Conflict, "the first search of the family was deleted or stopped");
         return Ok(Some(Started::Refused(refusal)));
     }
     if let Some(known) = tx.first(RUN_OF_LEAD, values![root, member.lead])?

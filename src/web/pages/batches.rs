@@ -175,6 +175,7 @@ fn refusal(row: &BatchRow) -> &'static str {
         None => "",
         Some(RowRefusal::Suppressed) => "This identifier is never searched here.",
         Some(RowRefusal::InvalidChoice) => "Its choice of modules is not valid with the current catalogue.",
+        Some(RowRefusal::PlanRequired) => "The plan does not include premium searches.",
         Some(RowRefusal::PremiumUnavailable) => "No browser was available.",
         Some(RowRefusal::Unreadable) => "This version of the program cannot read it.",
     }
