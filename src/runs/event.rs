@@ -126,8 +126,9 @@ pub struct ErrorData<'a> {
     pub run_id: RunId,
     /// The last known status of the run; `failed` where it was deleted.
     pub status: Status,
-    /// `server_shutdown`, `unavailable` (the database is not reachable), `not_found` for a run that its owner deleted,
-    /// or `invalid_api_key` for a key that was revoked meanwhile. Others may be added.
+    /// `server_shutdown`, `unavailable` (the database is not reachable), `internal_error` (the run cannot be read),
+    /// `not_found` for a run that its owner deleted, or `invalid_api_key` for a key that was revoked meanwhile. Others may be
+    /// added.
     #[schema(pattern = "^[a-z_]+$")]
     pub error: &'static str,
     /// A message for people.
