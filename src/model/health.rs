@@ -44,11 +44,6 @@ impl Opening {
     pub fn times(&self) -> OpenCircuit {
         OpenCircuit { open_since: self.since, next_try_at: self.next_try }
     }
-
-    /// Returns the control check that failed, if the breaker is that of a module.
-    pub fn control(&self) -> Option<&FailedControl> {
-        if let Cause::Control(control) = &self.cause { Some(control) } else { None }
-    }
 }
 
 /// The cause of a failure.
@@ -62,6 +57,11 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Returns the control check that failed, if the breaker is that of a module.
+    pub fn control(&self) -> Option<&FailedControl> {
+        if let Self::Control(control) = self { Some(control) } else { None }
+    }
+
     /// Returns a text such as `Timed out`, or `a made-up name is a hit: HTTP 200, hit[0]: status 200; before: HTTP 404,
     /// miss[0]: status 404`.
     pub fn text(&self) -> String {

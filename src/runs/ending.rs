@@ -66,10 +66,8 @@ pub(super) fn ending(runs: &Runs, failure: Option<Failure>) -> Ending {
 pub(super) fn store(runs: &Runs, run: &LiveRun, mut last: Delta, failure: Option<Failure>) {
     let (mut retry, mut ending) = (Retry::default(), ending(runs, failure));
     loop {
-        match try_to_store(runs, run, &mut last, &ending) {
-            Ok(()) => return,
-            Err(error) => retry.again(run, &error),
-        }
+        let Err(error) = try_to_store(runs, run, &mut last, &ending) else { return };
+        retry.again(run, &error);
         if retry.is_hopeless(runs.config.store_patience) && !run.has_ended() {
             ending = self::ending(runs, Some(NOT_STORED));
             run.end(&last, &ending, false);

@@ -7,17 +7,16 @@
 //! To add a failure, add its answer to the sandbox and its line to `app::proof`.
 
 use std::collections::{HashSet, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use log::error;
 use serde::Serialize;
 
 use super::scheduler::{Feedback, Kind, Permit, Scheduler, Task, Turn, Work};
 use super::shared_answers::SharedAnswers;
+use crate::base::threads;
 use crate::base::words::words;
 use crate::modules::checker::Checker;
 use crate::modules::control::two_made_up;
@@ -273,14 +272,14 @@ impl Question {
         let deadline = since + self.timeout;
         let ceiling = deadline + if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME };
         let terms = Terms { since, answer_by: deadline, deadline, ceiling, hosts: permit, trial: None };
-        let checked = catch_unwind(AssertUnwindSafe(|| match self.wants {
-            MADE_UP => self.checker.check_made_up(module, &self.query, terms),
-            _ => *self.checker.check(module, &self.query, terms),
-        }));
-        checked.unwrap_or_else(|_| {
-            error!("module {} panicked", module.id());
-            Report::bare(Outcome::Error, Reason::Panic)
-        })
+        let mut report = Report::bare(Outcome::Error, Reason::Panic);
+        threads::guard(format_args!("module {}", module.id()), || {
+            report = match self.wants {
+                MADE_UP => self.checker.check_made_up(module, &self.query, terms),
+                _ => *self.checker.check(module, &self.query, terms),
+            };
+        });
+        report
     }
 }
 

@@ -116,14 +116,6 @@ impl Runs {
         self.changes_of(run).notify_all();
     }
 
-    /// Stops a run that another instance drives with a later lease, before its driver detects this by a refused write.
-    fn note_taken_over(&self, run: RunId, epoch: u64) {
-        if let Some(live) = self.live(run).filter(|live| live.opening.lease.epoch < epoch) {
-            live.lose();
-        }
-        self.changes_of(run).notify_all();
-    }
-
     /// Removes from memory what no longer matters: runs that have ended and are stored, copies that are out of date, and the
     /// pauses and limits of hosts.
     pub fn sweep(&self) {
@@ -137,7 +129,13 @@ impl Runs {
 impl Subscriber for Runs {
     fn notify(&self, notification: Notification) {
         match notification {
-            Notification::TakenOver { run, epoch } => self.note_taken_over(run, epoch),
+            Notification::TakenOver { run, epoch } => {
+                // Its driver here would detect the later lease only by a refused write.
+                if let Some(live) = self.live(run).filter(|live| live.opening.lease.epoch < epoch) {
+                    live.lose();
+                }
+                self.changes_of(run).notify_all();
+            }
             Notification::Stopped(run) => {
                 if let Some(live) = self.live(run) {
                     live.wake_driver();

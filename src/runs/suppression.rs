@@ -96,9 +96,7 @@ impl Suppressed {
 
     /// Returns whether the query must not be searched.
     pub fn holds(&self, query: &Query) -> bool {
-        self.list
-            .as_ref()
-            .is_some_and(|(key, hashes)| !hashes.is_empty() && hashes.contains(&key.hash(query)))
+        self.list.as_ref().is_some_and(|(key, hashes)| hashes.contains(&key.hash(query)))
     }
 }
 

@@ -50,16 +50,12 @@ impl Changes {
     /// first.
     pub(super) fn wait(&self, seen: u64, until: Instant) -> bool {
         let mut waiting = self.lock();
-        while self.last() == seen {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return false;
-            }
-            *waiting += 1;
-            waiting = self.changed.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
-            *waiting -= 1;
-        }
-        true
+        *waiting += 1;
+        let left = until.saturating_duration_since(Instant::now());
+        let waited = self.changed.wait_timeout_while(waiting, left, |_| self.last() == seen);
+        let (mut waiting, end) = waited.unwrap_or_else(PoisonError::into_inner);
+        *waiting -= 1;
+        !end.timed_out()
     }
 
     /// Locks the number of threads that wait. No thread can panic while it holds the lock.

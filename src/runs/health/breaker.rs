@@ -11,12 +11,12 @@
 //! The breaker of a host fails if the host keeps a check from a conclusion for long (see [`super::counting`]). That of a
 //! module fails if its control check fails (see there).
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::base::clock::Clock;
 use crate::base::ids::RunId;
@@ -184,7 +184,7 @@ impl Breaker {
 
 /// The breakers of all hosts by name, or of all modules by id. One that is not in it is closed.
 pub struct Breakers {
-    by_name: Mutex<HashMap<Arc<str>, Breaker>>,
+    pub(super) by_name: Mutex<HashMap<Arc<str>, Breaker>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) rules: Rules,
 }
@@ -192,10 +192,6 @@ pub struct Breakers {
 impl Breakers {
     pub(super) fn new(clock: Arc<dyn Clock>, rules: Rules) -> Self {
         Self { by_name: Mutex::default(), clock, rules }
-    }
-
-    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Breaker>> {
-        self.by_name.lock()
     }
 
     /// Returns the reason for which a host must not be contacted now, if there is one.
@@ -220,7 +216,7 @@ impl Breakers {
         is_renewed: impl FnOnce(&Opening) -> bool,
         begins: bool,
     ) -> Result<Option<Opening>, Denial> {
-        let (mut all, now) = (self.lock(), self.clock.now());
+        let (mut all, now) = (self.by_name.lock(), self.clock.now());
         let Some(breaker) = all.get_mut(name) else { return Ok(None) };
         let is_renewed = breaker.opening().is_some_and(is_renewed);
         if breaker.ask(now, self.rules, is_renewed)? && begins {
@@ -240,21 +236,18 @@ impl Breakers {
 
     /// Returns the state of a host or a module if its breaker is open.
     pub fn of(&self, name: &str) -> Option<Opening> {
-        self.lock().get(name).and_then(Breaker::opening).cloned()
+        self.by_name.lock().get(name).and_then(Breaker::opening).cloned()
     }
 
     /// Returns the open breakers, sorted by name.
-    pub fn open(&self) -> Vec<(Arc<str>, Opening)> {
-        let all = self.lock();
-        let open = all.iter().filter_map(|(name, it)| Some((Arc::clone(name), it.opening()?.clone())));
-        let mut open: Vec<_> = open.collect();
-        open.sort_by(|one, other| one.0.cmp(&other.0));
-        open
+    pub fn open(&self) -> BTreeMap<Arc<str>, Opening> {
+        let all = self.by_name.lock();
+        all.iter().filter_map(|(name, it)| Some((Arc::clone(name), it.opening()?.clone()))).collect()
     }
 
     /// Returns the changes that are not stored yet.
     pub(super) fn unwritten(&self) -> Vec<(Arc<str>, BreakerState)> {
-        let all = self.lock();
+        let all = self.by_name.lock();
         let unwritten = all.iter().filter(|(_, breaker)| breaker.is_unwritten);
         unwritten.map(|(name, breaker)| (Arc::clone(name), breaker.state.clone())).collect()
     }
@@ -262,7 +255,7 @@ impl Breakers {
     /// Takes over what the store has, and removes the breakers that no later check needs.
     pub(super) fn take_over(&self, stored: Vec<(Arc<str>, BreakerState)>) {
         let old = self.clock.now().saturating_sub(KEEP_CLOSED).unwrap_or(Timestamp::MIN);
-        let mut all = self.lock();
+        let mut all = self.by_name.lock();
         for (name, state) in stored {
             all.entry(name).or_default().merge(state);
         }

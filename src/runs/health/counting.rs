@@ -46,7 +46,7 @@ impl HealthTable {
 
     /// Counts the hosts of a check that led to a conclusion, or at least answered soon.
     fn note_successes(&self, report: &Report) {
-        let (mut hosts, now) = (self.circuits.lock(), self.clock.now());
+        let (mut hosts, now) = (self.circuits.by_name.lock(), self.clock.now());
         for Contact { host, answer, .. } in &report.evidence.contacts {
             if *answer == Answered::Yes && failure(report, host).is_none() {
                 hosts.entry(host.as_str().into()).or_default().note_success(now);
@@ -59,7 +59,7 @@ impl HealthTable {
     /// works: it only has no answer for this query.
     fn note_failures(&self, run: RunId, report: &mut Report, began: Timestamp, only_known: bool) {
         let contacts = &report.evidence.contacts;
-        let (mut hosts, now) = (self.circuits.lock(), self.clock.now());
+        let (mut hosts, now) = (self.circuits.by_name.lock(), self.clock.now());
         let seen = began.saturating_sub(NETWORK_SEEN).unwrap_or(Timestamp::MIN);
         let is_network_seen = *self.heard.lock() >= seen;
         let mut counted = Vec::new();
@@ -91,7 +91,7 @@ impl HealthTable {
     pub fn module_access(&self, module: &Module) -> Result<Option<ModuleTrial>, Denial> {
         let trial = self.quarantines.ask(module.id(), |opening| is_changed(module, opening), true)?;
         let trial_of = |opening: Opening| {
-            let direction = opening.control()?.direction;
+            let direction = opening.cause.control()?.direction;
             Some(ModuleTrial { direction, times: opening.times() })
         };
         Ok(trial.and_then(trial_of))
@@ -101,7 +101,7 @@ impl HealthTable {
     ///
     /// A passed control check of the other direction does not end a quarantine.
     pub fn note_passed(&self, module: &Arc<str>, controls: &[ControlCheck]) {
-        let (mut modules, now) = (self.quarantines.lock(), self.clock.now());
+        let (mut modules, now) = (self.quarantines.by_name.lock(), self.clock.now());
         for ControlCheck { direction, answer, .. } in of_verdict(controls, ControlVerdict::Passed) {
             self.passed.lock().insert((Arc::clone(module), *direction), answer.clone());
             let Some(breaker) = modules.get_mut(module) else { continue };
@@ -116,14 +116,11 @@ impl HealthTable {
 
     /// Counts the control checks of a check of `run` that failed.
     pub fn note_failed_controls(&self, run: RunId, module: &Module, controls: &[ControlCheck]) {
-        let (mut modules, now) = (self.quarantines.lock(), self.clock.now());
+        let (mut modules, now) = (self.quarantines.by_name.lock(), self.clock.now());
         for ControlCheck { direction, answer, .. } in of_verdict(controls, ControlVerdict::Failed) {
             let before = self.passed.lock().get(&(Arc::clone(module.id()), *direction)).cloned();
             let breaker = modules.entry(Arc::clone(module.id())).or_default();
-            let known = match breaker.cause() {
-                Some(Cause::Control(earlier)) => earlier.before.clone(),
-                _ => None,
-            };
+            let known = breaker.cause().and_then(Cause::control).and_then(|earlier| earlier.before.clone());
             let (after, before) = (answer.clone(), before.or(known));
             let control = FailedControl { direction: *direction, after, before, entry: digest(module) };
             let was_open = breaker.opening().is_some();
@@ -140,14 +137,9 @@ fn failure(report: &Report, host: &str) -> Option<Outcome> {
     let own = || report.evidence.contacts.iter().filter(|contact| contact.host == host);
     let (last, has_answered) =
         (own().next_back()?.answer, own().any(|contact| contact.answer == Answered::Yes));
-    let is_in_vain = match report.outcome {
-        Outcome::Hit | Outcome::Miss => false,
-        // A failed control check counts for the module, and a local fault for nobody.
-        Outcome::Unreliable | Outcome::Skipped => false,
-        Outcome::Blocked | Outcome::RateLimited | Outcome::Timeout | Outcome::Error => {
-            own().map(|contact| contact.took).sum::<Duration>() >= LONG
-        }
-    };
+    // A failed control check counts for the module, and a local fault for nobody.
+    let may_count = report.outcome.is_failure() && report.outcome != Outcome::Unreliable;
+    let is_in_vain = may_count && own().map(|contact| contact.took).sum::<Duration>() >= LONG;
     match last {
         _ if is_in_vain && has_answered => Some(Outcome::Timeout),
         Answered::TooLate if !has_answered => Some(Outcome::Timeout),
@@ -162,7 +154,7 @@ fn of_verdict(controls: &[ControlCheck], verdict: ControlVerdict) -> impl Iterat
 
 /// Returns whether the module's entry is another one than that which failed.
 fn is_changed(module: &Module, opening: &Opening) -> bool {
-    opening.control().is_some_and(|control| control.entry != digest(module))
+    opening.cause.control().is_some_and(|control| control.entry != digest(module))
 }
 
 /// Returns a digest of the module's entry.
@@ -245,10 +237,7 @@ impl HealthUpdates {
         let began = at.saturating_sub(took).unwrap_or(Timestamp::MIN);
         table.note_failures(self.run, &mut report, began, true);
         self.held_back.push(EndedCheck { module: Arc::clone(module), report, began, at });
-        let kept = match self.has_conclusion {
-            true => 0,
-            false => self.held_back.len() - usize::from(!may_be_ours),
-        };
+        let kept = if self.has_conclusion { 0 } else { self.held_back.len() - usize::from(!may_be_ours) };
         self.held_back.drain(kept..).for_each(|check| check.count(self.run, table));
     }
 }

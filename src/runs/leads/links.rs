@@ -197,15 +197,14 @@ impl<'a> Subjects<'a> {
     pub fn of(run: &'a Findings<'a>, profiles: &'a ProfileIndex) -> Self {
         let entities = run.results.iter().map(|record| Entity::of_result(record, profiles)).collect();
         let asked = Entity::of_query(&run.query);
-        let mut subjects = Self { run, profiles, asked, entities, accounts: HashMap::new() };
+        let subjects = Self { run, profiles, asked, entities, accounts: HashMap::new() };
         let mut accounts = HashMap::new();
         for (record, entity) in subjects.found_accounts() {
             for module in merge::modules(record) {
                 accounts.entry(module).or_insert_with(|| entity.clone());
             }
         }
-        subjects.accounts = accounts;
-        subjects
+        Self { accounts, ..subjects }
     }
 
     /// Returns the results, each with what it is about.

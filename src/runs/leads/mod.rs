@@ -79,7 +79,7 @@ pub struct Lead {
     #[schema(minimum = 0, maximum = 1)]
     pub confidence: f64,
     /// The places where it is named, in the order of results.
-    pub sources: Vec<LeadSource>,
+    pub sources: BTreeSet<LeadSource>,
     /// What became of it.
     pub status: LeadStatus,
     /// Why it was not followed; null for another status.
@@ -109,10 +109,7 @@ impl Lead {
         self.confidence = self.confidence.max(link.confidence);
         self.nearest = self.nearest.min((link.level, link.source));
         let ResultRef { run_id, result_id } = link.source;
-        let source = LeadSource { run_id, result_id, field: link.field.clone(), class: link.class };
-        if let Err(at) = self.sources.binary_search(&source) {
-            self.sources.insert(at, source);
-        }
+        self.sources.insert(LeadSource { run_id, result_id, field: link.field.clone(), class: link.class });
     }
 }
 
@@ -171,7 +168,7 @@ fn new_lead(entity: Entity, module: Option<String>, link: &Link) -> Lead {
         module,
         class: Class::Stated,
         confidence: 0.0,
-        sources: Vec::new(),
+        sources: BTreeSet::new(),
         status: LeadStatus::NotFollowed,
         reason: Some(link.barred.unwrap_or(LeadReason::NotRequested)),
         outcome: None,

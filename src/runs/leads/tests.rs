@@ -94,7 +94,7 @@ fn members_of_the_metadata_name_leads() {
     // Verified leads come first.
     assert_eq!(found.all[0].class, Class::Verified);
     let twitter = found.all.iter().find(|lead| lead.value == "octo_cat").unwrap();
-    assert_eq!((twitter.module.as_deref(), twitter.sources[0].field.as_str()), (Some("x"), "twitter"));
+    assert_eq!((twitter.module.as_deref(), &*twitter.sources.first().unwrap().field), (Some("x"), "twitter"));
 }
 
 #[test]

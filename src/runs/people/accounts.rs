@@ -247,10 +247,8 @@ pub(super) type Impossible = BTreeMap<[usize; 2], Mention>;
 pub(super) fn accounts(runs: &[Findings<'_>], profiles: &ProfileIndex) -> (Vec<Account>, Impossible) {
     let subjects: Vec<Subjects<'_>> = runs.iter().map(|run| Subjects::of(run, profiles)).collect();
     let (links, _) = links(subjects.iter().map(RunLinks::of));
-    let mut found: Vec<Found<'_>> = Vec::new();
-    for subjects in &subjects {
-        found.extend(subjects.found_accounts().map(|(record, entity)| (subjects.run, record, entity)));
-    }
+    let found = subjects.iter().flat_map(|it| it.found_accounts().map(|found| (it.run, found)));
+    let found: Vec<Found<'_>> = found.map(|(run, (record, entity))| (run, record, entity)).collect();
     let known = Known::of(runs, &links, &found);
     let named = links.iter().map(|link| &link.to).filter(|to| to.kind == ResultType::Account);
     let mut collected = Collected::new(found.iter().map(|(.., entity)| *entity).chain(named));

@@ -38,9 +38,8 @@ pub(super) fn pairs(accounts: &[Account]) -> Vec<Pair> {
     let candidates: BTreeSet<[usize; 2]> =
         linked.chain(compared.pairs_by_signs()).filter(|[one, other]| one != other).collect();
     let mut pairs: Vec<Pair> = candidates.into_iter().filter_map(|pair| compared.pair(pair)).collect();
-    pairs.sort_by(|one, other| {
-        other.score.total_cmp(&one.score).then_with(|| one.accounts.cmp(&other.accounts))
-    });
+    // The order of pairs that are equal in it is kept.
+    pairs.sort_by(|one, other| other.score.total_cmp(&one.score));
     pairs
 }
 

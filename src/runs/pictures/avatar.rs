@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::pixels::{Colour, Pixels};
 use crate::model::entity::identified::web_address;
+use crate::runs::leads::links::texts;
 
 /// The metadata member with the address of the picture, which modules extract.
 pub const AVATAR_URL: &str = "avatar_url";
@@ -40,11 +41,7 @@ impl Avatar {
 
 /// Returns the address of the picture that a module has extracted, if it is a web address.
 pub fn picture_address(metadata: &Map<String, Value>) -> Option<url::Url> {
-    let address = match metadata.get(AVATAR_URL)? {
-        Value::Array(several) => several.first()?.as_str()?,
-        one => one.as_str()?,
-    };
-    web_address(address)
+    web_address(texts(metadata.get(AVATAR_URL)?).next()?)
 }
 
 /// A difference hash of 64 bits, as JSON in 16 hexadecimal digits. The picture is reduced to 9 by 8 shades of grey. Each
@@ -97,7 +94,7 @@ fn is_plain(picture: &Pixels) -> bool {
     let all = left.len();
     for _ in 0..2 {
         let Some(colour) = most_frequent(&left) else { return true };
-        left.retain(|pixel| !is_one_colour(*pixel, colour));
+        left.retain(|pixel| pixel.iter().zip(colour).any(|(one, other)| one.abs_diff(other) > ONE_COLOUR));
     }
     (all - left.len()) as f64 >= PLAIN_SHARE * all as f64
 }
@@ -115,10 +112,6 @@ fn most_frequent(pixels: &[Colour]) -> Option<Colour> {
         sums.iter_mut().zip(*pixel).for_each(|(sum, channel)| *sum += u32::from(channel));
     }
     (*count > 0).then(|| sums.map(|sum| u8::try_from(sum / count).unwrap_or(u8::MAX)))
-}
-
-fn is_one_colour(pixel: Colour, colour: Colour) -> bool {
-    pixel.iter().zip(colour).all(|(one, other)| one.abs_diff(other) <= ONE_COLOUR)
 }
 
 #[cfg(test)]

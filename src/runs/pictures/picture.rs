@@ -210,13 +210,12 @@ pub(in crate::runs) fn fetch(
         marks: Vec::new(),
         trace,
     };
-    let answer = prober.send(&request, &mut CookieJar::default(), deadline);
-    let picture = match answer.map_err(|error| error.reason.to_string()) {
+    let picture = match prober.send(&request, &mut CookieJar::default(), deadline) {
         Ok(answer) if answer.status == 200 && !answer.truncated => {
             Picture::decode(&answer.body, deadline).map_err(str::to_owned)
         }
         Ok(answer) => Err(format!("status {}, truncated: {}", answer.status, answer.truncated)),
-        Err(why) => Err(why),
+        Err(error) => Err(error.reason.to_string()),
     };
     picture.inspect_err(|why| debug!("no picture for {module}: {why}")).ok()
 }
