@@ -280,7 +280,8 @@ fn found(id: u32, module: &str, kind: &str, value: &str) -> ResultRecord {
 
 /// Returns the claim with which `owner` takes one run over.
 fn claim(owner: InstanceId, simulated: bool) -> Claim<'static> {
-    Claim { owner, simulated, except: &[], expired: true, only: None, holds: Duration::from_secs(60) }
+    let holds = Duration::from_secs(60);
+    Claim { owner, simulated, except: &[], expired: true, of_batches: true, only: None, holds }
 }
 
 #[test]
