@@ -217,8 +217,8 @@ const EXPIRED: Duration = Duration::ZERO;
 const HOLDS: Duration = Duration::from_secs(3600);
 
 /// Returns the claim of `owner` for a run without a driver.
-fn claim(owner: InstanceId, simulated: bool) -> Claim<'static> {
-    Claim { owner, simulated, except: &[], expired: true, only: None, holds: HOLDS }
+pub(crate) fn claim(owner: InstanceId, simulated: bool) -> Claim<'static> {
+    Claim { owner, simulated, except: &[], expired: true, of_batches: true, only: None, holds: HOLDS }
 }
 
 fn new_instance() -> InstanceId {

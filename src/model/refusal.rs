@@ -189,7 +189,7 @@ impl Refusal {
     /// Returns the level at which a task that is repeated logs the failure. The store itself logs once that it is
     /// unavailable.
     pub fn log_level(&self) -> Level {
-        if self.code == Code::Unavailable { Level::Debug } else { Level::Warn }
+        if matches!(self.code, Code::Unavailable | Code::Overloaded) { Level::Debug } else { Level::Warn }
     }
 
     /// Adds a cause, which only the log shows.

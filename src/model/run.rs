@@ -288,6 +288,11 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
+    /// Returns whether the run has the share of batches: it is of one, or a lead of such a run has started it.
+    pub fn is_of_batch(&self) -> bool {
+        self.batch.is_some() || self.options.of_batch
+    }
+
     /// Returns whether the run is the first of a family whose leads are followed.
     pub fn is_following_root(&self) -> bool {
         self.follow.is_some() && self.family.is_none()
@@ -326,6 +331,11 @@ pub struct RunOptions {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(ignore)]
     pub named: bool,
+    /// Present only if true: a lead of a run of a batch has started it, so it has the share of batches. Only the store
+    /// has it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(ignore)]
+    pub of_batch: bool,
     /// Present only if true: adult sites were asked, too. This also holds for searches that its leads start.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub nsfw: bool,
@@ -339,7 +349,7 @@ pub struct RunOptions {
 
 /// Writes the options of a run for its reader.
 fn shown<S: Serializer>(options: &RunOptions, serializer: S) -> Result<S::Ok, S::Error> {
-    RunOptions { named: false, ..*options }.serialize(serializer)
+    RunOptions { named: false, of_batch: false, ..*options }.serialize(serializer)
 }
 
 impl StoredNotes {

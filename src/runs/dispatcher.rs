@@ -103,16 +103,15 @@ impl Runs {
     /// Reads the length of the queue from the store, and takes over as many runs as there are free drivers. The maintenance
     /// thread calls this when it is woken, and about once a second.
     pub fn dispatch(self: &Arc<Self>) {
-        match self.store.queue_length(self.config.simulated, None) {
-            Ok((all, _)) => {
-                let mut queue = self.queue.lock();
-                queue.store_answers(Instant::now());
-                (queue.waiting, queue.looks_for_expired) = (all, true);
-            }
-            Err(error) => return self.note_store_away(&error),
-        }
+        let length = self.store.queue_length(self.config.simulated, None);
+        let Ok((all, _)) = length.inspect_err(|error| self.note_store_away(error)) else { return };
+        let mut queue = self.queue.lock();
+        queue.store_answers(Instant::now());
+        (queue.waiting, queue.looks_for_expired) = (all, true);
+        drop(queue);
         while let Some(slot) = self.reserve() {
-            let Some(run) = self.claim_next() else { return };
+            // This thread alone takes those of batches, so that they are never more than their share.
+            let Some(run) = self.claim_next(self.has_share_for_batches()) else { return };
             self.start_driver(slot, &run);
         }
     }
@@ -140,17 +139,18 @@ impl Runs {
                 let root = summary.family.map_or(summary.id, |place| place.root);
                 advance(self, root, summary.account, Some(summary.id));
             }
-            if summary.batch.is_some() {
+            if summary.is_of_batch() {
                 // The next run of a batch can start.
                 self.wake();
             }
             drop(run);
-            next = self.claim_next();
+            next = self.claim_next(false);
         }
     }
 
     /// Takes over the next run without a driver, unless none is known, the store does not answer or the process shuts down.
-    fn claim_next(&self) -> Option<Arc<LiveRun>> {
+    /// Runs that wait with the share of batches come last, and only if `of_batches` is true.
+    fn claim_next(&self, of_batches: bool) -> Option<Arc<LiveRun>> {
         loop {
             let mut queue = self.queue.lock();
             // Interrupted runs are looked for if no driver was free in the last periodic search.
@@ -161,17 +161,12 @@ impl Runs {
             drop(queue);
             let driven = if expired { self.driven() } else { Vec::new() };
             let driven: Vec<_> = driven.iter().map(|run| run.id()).collect();
-            let taken = match self.take_over(&driven, expired, None) {
-                Ok(taken) => taken,
-                Err(error) => {
-                    self.note_store_away(&error);
-                    return None;
-                }
-            };
+            let claim = Claim { except: &driven, expired, of_batches, ..self.claim() };
+            let taken = self.store.take_over(&claim).inspect_err(|error| self.note_store_away(error)).ok()?;
             let mut queue = self.queue.lock();
             queue.store_answers(Instant::now());
             let Some(from) = taken else {
-                queue.waiting = 0;
+                queue.waiting *= usize::from(!of_batches);
                 return None;
             };
             queue.waiting = queue.waiting.saturating_sub(usize::from(from.lease.epoch == 0));
@@ -185,14 +180,10 @@ impl Runs {
         }
     }
 
-    fn take_over(
-        &self,
-        except: &[RunId],
-        expired: bool,
-        only: Option<RunId>,
-    ) -> Result<Option<Resumable>, StorageError> {
-        let RunsConfig { simulated, lease: holds, .. } = self.config;
-        self.store.take_over(&Claim { owner: self.instance, simulated, except, expired, only, holds })
+    /// Returns the claim of this process for a run without an owner.
+    fn claim(&self) -> Claim<'static> {
+        let (owner, RunsConfig { simulated, lease: holds, .. }) = (self.instance, self.config);
+        Claim { owner, simulated, except: &[], expired: false, of_batches: true, only: None, holds }
     }
 
     fn note_store_away(&self, error: &StorageError) {
@@ -254,7 +245,7 @@ impl Runs {
     /// Returns an error if the store fails.
     pub(super) fn end_waiting(&self, run: RunId) -> Result<(), StorageError> {
         let catalog = self.catalog();
-        if let Some(from) = self.take_over(&[], false, Some(run))? {
+        if let Some(from) = self.store.take_over(&Claim { only: Some(run), ..self.claim() })? {
             let run = LiveRun::resume(from, Arc::default());
             let mut last = run.unchanged();
             for id in &run.opening.modules {

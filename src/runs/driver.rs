@@ -202,11 +202,7 @@ impl<'a> Driver<'a> {
             query,
             limit: TimeLimit::of(run, runs.config.run_timeout),
             messages: run.messages.lock(),
-            group: runs.scheduler.join(
-                Some(summary.account),
-                summary.batch.is_some(),
-                !summary.options.named,
-            ),
+            group: runs.scheduler.join(Some(summary.account), summary.is_of_batch(), !summary.options.named),
             open: HashMap::new(),
             places: 0,
             pictures: 0,

@@ -106,6 +106,23 @@ impl Runs {
         live.values().filter(|run| run.stopped().is_none() && !run.has_ended()).cloned().collect()
     }
 
+    /// Deletes a run, and with its family all runs that its leads and theirs have started. Stops them first if they are
+    /// running. Returns `false` if the run is unknown, already deleted or of another account.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn delete(
+        &self,
+        id: RunId,
+        account: AccountId,
+        with_family: bool,
+        by: &Origin,
+    ) -> Result<bool, StorageError> {
+        let deleted = self.store.delete(id, account, with_family, by)?;
+        deleted.iter().for_each(|run| self.note_deleted(*run));
+        Ok(!deleted.is_empty())
+    }
+
     /// Stops a run that was deleted, if it is live in this process, and notifies its readers.
     pub(super) fn note_deleted(&self, run: RunId) {
         let live = self.live.write().remove(&run);
@@ -150,25 +167,6 @@ impl Subscriber for Runs {
             }
             Notification::Disconnected => self.notify_all_readers(),
         }
-    }
-}
-
-impl Runs {
-    /// Deletes a run, and with its family all runs that its leads and theirs have started. Stops them first if they are
-    /// running. Returns `false` if the run is unknown, already deleted or of another account.
-    ///
-    /// # Errors
-    /// Returns an error if the store fails.
-    pub fn delete(
-        &self,
-        id: RunId,
-        account: AccountId,
-        with_family: bool,
-        by: &Origin,
-    ) -> Result<bool, StorageError> {
-        let deleted = self.store.delete(id, account, with_family, by)?;
-        deleted.iter().for_each(|run| self.note_deleted(*run));
-        Ok(!deleted.is_empty())
     }
 }
 

@@ -11,7 +11,7 @@ use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::drive::Resumable;
 use crate::model::refusal::{Code, Refusal};
-use crate::model::run::{ModuleReport, RunSummary};
+use crate::model::run::{ModuleReport, RunOptions, RunSummary};
 use crate::model::search::Search;
 use crate::model::start::{Cause, NewRun, Started};
 use crate::modules::catalog::{Catalog, Choice, ChoiceError, Selection};
@@ -125,11 +125,13 @@ impl Runs {
     }
 
     /// Returns whether the queue is full, by this process's count: the limit may be exceeded by a few runs. An account
-    /// without a waiting run is never refused because of the runs of others, and the number of runs that leads start has
-    /// its own limit. It is not checked in the transaction of the start, which would delay the drivers that empty the queue.
+    /// without a waiting run is never refused because of the runs of others. Runs that leads start without a request leave
+    /// half of the queue to others: they are started later. It is not checked in the transaction of the start, which would
+    /// delay the drivers that empty the queue.
     fn is_queue_full(&self, new: &NewRun) -> Result<bool, Refusal> {
-        let most = self.config.max_waiting;
-        if new.cause.member().is_some() || self.queue.lock().waiting < most {
+        let is_followed = new.cause.member().is_some_and(|member| !member.is_on_request);
+        let most = self.config.max_waiting / if is_followed { 2 } else { 1 };
+        if self.queue.lock().waiting < most {
             return Ok(false);
         }
         let (all, of_account) = self.store.queue_length(self.config.simulated, Some(new.account))?;
@@ -146,9 +148,7 @@ impl Runs {
             _ => Err(refusal),
         }
     }
-}
 
-impl Runs {
     /// Returns the modules that a search uses.
     ///
     /// # Errors
@@ -225,7 +225,8 @@ impl Runs {
             ..Choice::default()
         };
         let premium = modules.iter().any(|module| module.is_premium());
-        Ok(Search { premium, choice, options: run.options, ..Search::plain(&query) })
+        let options = RunOptions { of_batch: false, ..run.options };
+        Ok(Search { premium, choice, options, ..Search::plain(&query) })
     }
 }
 

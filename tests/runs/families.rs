@@ -103,7 +103,10 @@ fn accounts_are_looked_up_and_other_leads_are_searched() {
     );
     bench.has_profile("b", "alice-b", json!({"website": "https://alice-home.net/"}));
     bench.has_profile("c", "alice-b", json!({}));
-    let root = bench.follow("alice", ORDER);
+    let of_batch =
+        |search: &mut Search| (search.follow, search.options.of_batch) = (Some(Arc::new(ORDER)), true);
+    let root = bench.start_order(bench.order_where("alice", of_batch)).id();
+    bench.wait_for_family(root);
     assert_eq!(bench.queries(root), ["alice", "alice@mail.example.net", "alice-b"]);
     let looked_up = results_after(&bench.store, root, 0).unwrap();
     let by: Vec<Option<FoundBy>> = looked_up.iter().map(|result| FoundBy::of(&result.metadata)).collect();
@@ -129,6 +132,7 @@ fn accounts_are_looked_up_and_other_leads_are_searched() {
     let listed = bench.store.list(bench.account, &filter, 10).unwrap();
     assert_eq!(listed.len(), 3);
     assert!(listed.iter().all(|run| run.id == root || run.family.unwrap().root == root));
+    assert!(listed.iter().all(RunSummary::is_of_batch), "they have the share of the batch");
 }
 
 #[test]
@@ -170,7 +174,7 @@ fn leads_of_a_look_up_wait_for_the_runs_of_the_level_before() {
 
 #[test]
 fn a_link_farm_starts_no_more_than_is_allowed() {
-    let bench = bench(&catalog(), config());
+    let bench = bench(&catalog(), RunsConfig { max_waiting: 2, ..config() });
     let links: Vec<String> =
         (0..180).map(|number| format!("https://b.example.com/farmer{number:05}")).collect();
     bench.has_profile("a", "alice", json!({"links": links}));

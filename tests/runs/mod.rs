@@ -45,6 +45,7 @@ mod web;
 
 use web::PlayedWeb;
 
+use crate::store::claim;
 use crate::support::folder::Folder;
 use crate::support::modules::{entry, with};
 use crate::support::server::PATIENCE;
@@ -276,11 +277,6 @@ fn found(id: u32, module: &str, kind: &str, value: &str) -> ResultRecord {
         created_at: "2026-05-06T07:08:09Z".parse().unwrap(),
         annotation: None,
     }
-}
-
-/// Returns the claim with which `owner` takes one run over.
-fn claim(owner: InstanceId, simulated: bool) -> Claim<'static> {
-    Claim { owner, simulated, except: &[], expired: true, only: None, holds: Duration::from_secs(60) }
 }
 
 #[test]

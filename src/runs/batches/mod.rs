@@ -41,8 +41,8 @@ const REPORT_ROWS: usize = 50;
 /// The time after which a batch whose account had not enough credits is tried again.
 const CREDIT_PAUSE: Duration = Duration::from_secs(5);
 
-/// Of the drivers of a process, runs of batches take at most one of this number, but at least one. Few of them leave capacity
-/// for single searches at the hosts that all searches ask.
+/// Of the drivers of a process, runs of batches and those of their leads take at most one of this number, but at least one.
+/// Few of them leave capacity for single searches at the hosts that all searches ask.
 const DRIVER_SHARE: usize = 16;
 
 /// A module that at least one search has asked: a column of the matrix.
@@ -186,20 +186,23 @@ impl Runs {
     /// Ends the batches with nothing left to do, and starts rows as long as a driver is free for them. The maintenance
     /// thread calls this after free drivers have taken the runs that wait.
     pub fn feed_batches(self: &Arc<Self>) {
-        let most = (self.config.max_runs / DRIVER_SHARE).max(1);
-        if let Err(error) = self.try_to_feed(most) {
+        if let Err(error) = self.try_to_feed() {
             log!(error.log_level(), "cannot continue the batches for now: {error}");
         }
     }
 
-    fn try_to_feed(self: &Arc<Self>, most: usize) -> Result<(), Refusal> {
+    /// Returns whether runs of batches, with those of their leads, have less than their share of the drivers.
+    pub(super) fn has_share_for_batches(&self) -> bool {
+        let driven = self.driven().iter().filter(|run| run.opening.summary.is_of_batch()).count();
+        driven < (self.config.max_runs / DRIVER_SHARE).max(1)
+    }
+
+    fn try_to_feed(self: &Arc<Self>) -> Result<(), Refusal> {
         let simulated = self.config.simulated;
         for batch in self.store.end_batches(simulated)? {
             info!("batch {batch}: ended");
         }
-        // No run waits that is not of a batch, and those of batches do not have their share of the drivers.
-        let of_batches = || self.driven().iter().filter(|run| run.opening.summary.batch.is_some()).count();
-        let is_free = || self.queue.lock().waiting == 0 && of_batches() < most;
+        let is_free = || self.queue.lock().waiting == 0 && self.has_share_for_batches();
         let mut held = Vec::new();
         while let Some(slot) = if is_free() { self.reserve() } else { None }
             && let Some(next) = self.store.next_row(simulated, &held)?

@@ -16,12 +16,11 @@ use crate::model::credits::Charge;
 use crate::model::family::StoredFamily;
 use crate::model::follow::{FollowEnd, LeadCounts, LeadReason};
 use crate::model::refusal::{Code, Refusal};
-use crate::model::run::{RunSummary, count};
+use crate::model::run::{RunOptions, RunSummary, count};
 use crate::model::search::Search;
 use crate::model::start::Cause;
 use crate::runs::leads::links::{RunLinks, Subjects};
-use crate::runs::leads::{Lead, LeadStatus};
-use crate::runs::leads::{Leads, leads};
+use crate::runs::leads::{Lead, LeadStatus, Leads, leads};
 use crate::runs::record::read_run;
 use crate::runs::service::{Runs, StartResult};
 
@@ -128,7 +127,8 @@ fn start_next(
             Code::InsufficientCredits => return Ok(Some(LeadReason::InsufficientCredits)),
             // The family is full, or its root was deleted or stopped.
             Code::Conflict | Code::InvalidApiKey => return Ok(None),
-            _ if refusal.is_failure() => return Err(refusal),
+            // If the queue is full, maintenance tries again.
+            code if code == Code::Overloaded || refusal.is_failure() => return Err(refusal),
             _ => {}
         }
     }
@@ -145,8 +145,9 @@ impl Runs {
     }
 }
 
-/// Charges the run for a lead, and queues it for any instance. Returns its id, or that of the known run for it. It has the account and the options of `like`, a run of the
-/// family. If the answer of the commit is lost, the next try finds the run by its lead.
+/// Charges the run for a lead, and queues it for any instance. Returns its id, or that of the known run for it. It has the
+/// account and the options of `like`, a run of the family, and the share of batches if that has it, unless its owner asked
+/// for the lead. If the answer of the commit is lost, the next try finds the run by its lead.
 ///
 /// # Errors
 /// Returns why it was not started.
@@ -158,7 +159,8 @@ pub(super) fn start(
     charge: Charge,
 ) -> Result<RunId, Refusal> {
     let parent = member.place.parent;
-    let (options, follow) = (like.options, like.follow.clone());
+    let of_batch = like.is_of_batch() && !member.is_on_request;
+    let (options, follow) = (RunOptions { of_batch, ..like.options }, like.follow.clone());
     let search = Search { options, follow, choice, ..Search::plain(&query) };
     match runs.start_later(runs.new_run(like.account, search, Cause::Lead(member), charge, origin))? {
         StartResult::Started(run) => {

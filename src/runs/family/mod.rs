@@ -16,8 +16,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::leads::links::{RunLinks, Subjects};
-use super::leads::{Lead, LeadStatus};
-use super::leads::{Leads, leads};
+use super::leads::{Lead, LeadStatus, Leads, leads};
 use super::record::{Findings, RunRecord, read_run};
 use super::service::Runs;
 use crate::base::ids::RunId;

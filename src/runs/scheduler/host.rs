@@ -39,8 +39,8 @@ pub(super) struct Host {
     spare: usize,
     pub(super) busy: usize,
     waiting: BTreeMap<Place, Owner>,
-    /// The turn of the check that last left the queue.
-    turn: u64,
+    /// The turns of the checks of others and of batches that last left the queue.
+    turn: [u64; 2],
     pub(super) paused_until: Option<Instant>,
     /// The time at which a check last ended.
     used: Instant,
@@ -68,7 +68,7 @@ impl Host {
             spare: 1,
             busy: 0,
             waiting: BTreeMap::new(),
-            turn: 0,
+            turn: [0; 2],
             paused_until: None,
             used: now,
             concluded: None,
@@ -91,11 +91,13 @@ impl Host {
         self.has_place(is_of_batch) && self.waiting.keys().next().is_none_or(passes_nobody)
     }
 
-    /// Puts a check into the queue: the second check of an owner comes after the first ones of all others, and so on.
-    pub(super) fn wait(&mut self, task: TaskId, owner: Owner, is_of_batch: bool) {
+    /// Puts a check into the queue: the second check of an owner comes after the first ones of all others, and so on. One
+    /// that keeps a place of another host comes before others of its owner.
+    pub(super) fn wait(&mut self, task: TaskId, owner: Owner, is_of_batch: bool, keeps_place: bool) {
         let own = self.waiting.iter().filter(|(place, of)| place.is_of_batch == is_of_batch && **of == owner);
         let last = own.map(|(place, _)| place.turn + 1).max();
-        let turn = last.unwrap_or_default().max(self.turn + 1);
+        let next = self.turn[usize::from(is_of_batch)] + 1;
+        let turn = if keeps_place { next } else { last.unwrap_or_default().max(next) };
         self.waiting.insert(Place { is_of_batch, turn, task }, owner);
     }
 
@@ -109,7 +111,7 @@ impl Host {
         let may_run = |place: &&Place| self.has_place(place.is_of_batch) && is_wanted(place.task);
         let place = *self.waiting.keys().find(may_run)?;
         self.waiting.remove(&place);
-        self.turn = place.turn;
+        self.turn[usize::from(place.is_of_batch)] = place.turn;
         Some(place.task)
     }
 

@@ -3,8 +3,9 @@
 //! The checks of all runs wait here. Each worker takes the next one that may start now:
 //!
 //! - Each host has a few checks at once, over all runs, whose number follows its answers. Checks that find it full wait
-//!   in its queue, and none passes them. A host that asked for a pause, or whose circuit is open, is not contacted, and a
-//!   module in quarantine is not asked. A module can have its own rate.
+//!   in its queue, and none passes them. One whose turn comes while another of its hosts is full keeps its place until its
+//!   turn there. A host that asked for a pause, or whose circuit is open, is not contacted, and a module in quarantine is
+//!   not asked. A module can have its own rate.
 //! - A check whose question another check of the account is asking waits for its answer, without a worker or a place.
 //! - A free worker goes to the account with the fewest running checks, and to its run with the fewest. While other
 //!   searches have checks, those of batches have a quarter of the workers, and they come last at each host.
@@ -69,7 +70,10 @@ pub struct Group {
 impl Group {
     /// Removes everything that waits.
     pub fn cancel(&self) {
-        let removed = self.scheduler.state.lock().cancel(self.id);
+        let mut state = self.scheduler.state.lock();
+        let removed = state.cancel(self.id);
+        // Checks of other runs may go on.
+        self.scheduler.call_workers(state);
         // It may own much, so the state is not locked meanwhile.
         drop(removed);
     }
@@ -77,12 +81,8 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let mut state = self.scheduler.state.lock();
-        let removed = state.cancel(self.id);
-        state.groups.remove(&self.id);
-        // Those of batches may go on.
-        self.scheduler.call_workers(state);
-        drop(removed);
+        self.scheduler.state.lock().groups.remove(&self.id);
+        self.cancel();
     }
 }
 
@@ -133,7 +133,7 @@ impl Scheduler {
                 Kind::Check => ready.push_back(id),
                 Kind::Picture | Kind::IfFree => ready.push_front(id),
             }
-            state.tasks.insert(id, Waiting { task, work, group, has_followed: false });
+            state.tasks.insert(id, Waiting { task, work, group, has_followed: false, kept: Vec::new() });
         }
         self.call_workers(state);
     }
@@ -157,8 +157,8 @@ impl Scheduler {
         from: TakenFrom,
         now: Instant,
     ) -> Option<Turn> {
-        let Waiting { task, group, has_followed, .. } = state.tasks.get(&id)?;
-        let group = *group;
+        let turns = state.turns_of(id, &from, now);
+        let &Waiting { ref task, group, has_followed, .. } = state.tasks.get(&id)?;
         let GroupState { account, is_of_batch, skips_failing, .. } = *state.groups.get(&group)?;
         if let Some(question) = &task.question {
             if let Some(report) = self.answers.get(question) {
@@ -170,25 +170,28 @@ impl Scheduler {
             }
         }
         let (module, question) = (task.module.clone(), task.question.clone());
-        let hosts = match self.choose_source(state, task, skips_failing, now) {
+        let mut hosts = match self.choose_source(state, task, skips_failing, now) {
             Ok(hosts) => hosts,
             Err(denial) => return Some(Err(Box::new(denied_report(denial)))),
         };
-        for name in &hosts {
+        // A check that keeps places of hosts waits for a later one in this order, so that none wait for each other.
+        hosts.sort_unstable_by(|one, other| other.cmp(one));
+        for (at, name) in hosts.iter().enumerate() {
             let Some(host) = state.hosts.get_mut(name) else { continue };
             // A check from the queue of the host has waited for its turn there, but not at its other hosts.
-            let is_free = match &from {
-                TakenFrom::Queue(queue) if queue == name => host.has_place(is_of_batch),
-                _ => host.admits_newcomer(is_of_batch),
-            };
-            if is_free {
+            if turns.contains(name) && host.has_place(is_of_batch) || host.admits_newcomer(is_of_batch) {
                 continue;
             }
             if task.kind == Kind::IfFree {
                 state.tasks.remove(&id);
             } else {
                 let owner = if name == BROWSERS { (None, Some(group)) } else { (account, None) };
-                host.wait(id, owner, is_of_batch);
+                // Others would take the place that it has waited for. Those of batches come last anyway.
+                let keeps_place = !is_of_batch && hosts[..at].iter().any(|name| turns.contains(name));
+                host.wait(id, owner, is_of_batch, keeps_place);
+                if keeps_place {
+                    state.keep(id, &hosts[..at], now);
+                }
             }
             return None;
         }

@@ -105,6 +105,8 @@ pub(super) struct Waiting {
     pub(super) group: GroupId,
     /// Whether it has waited for the answer to another check, which came to nothing.
     pub(super) has_followed: bool,
+    /// The hosts of which it keeps a place while it waits for another one.
+    pub(super) kept: Vec<String>,
 }
 
 /// The checks of one run.
@@ -197,6 +199,14 @@ impl State {
         }
     }
 
+    /// Keeps places of hosts for a task that waits for another host.
+    pub(super) fn keep(&mut self, id: TaskId, hosts: &[String], now: Instant) {
+        hosts.iter().for_each(|name| self.host(name, now).busy += 1);
+        if let Some(waiting) = self.tasks.get_mut(&id) {
+            waiting.kept = hosts.to_vec();
+        }
+    }
+
     /// Begins a task at its hosts.
     pub(super) fn begin(&mut self, id: TaskId, from: TakenFrom, hosts: &[String], now: Instant) {
         hosts.iter().for_each(|name| self.host(name, now).busy += 1);
@@ -207,6 +217,14 @@ impl State {
         if let Some(group) = self.groups.get_mut(group) {
             group.running.insert(id, from);
         }
+    }
+
+    /// Frees the places that a task kept. Returns their hosts, and that from whose queue it was taken.
+    pub(super) fn turns_of(&mut self, id: TaskId, from: &TakenFrom, now: Instant) -> Vec<String> {
+        let mut turns = self.tasks.get_mut(&id).map_or_else(Vec::new, |it| std::mem::take(&mut it.kept));
+        turns.iter().for_each(|name| self.free(name, Feedback::Neutral, now, now));
+        turns.extend(if let TakenFrom::Queue(queue) = from { Some(queue.clone()) } else { None });
+        turns
     }
 
     /// Frees a host of a check.
@@ -236,13 +254,16 @@ impl State {
         if let Some(group) = self.groups.get_mut(&group) {
             group.ready.clear();
         }
-        let removed: Vec<_> = self.tasks.extract_if(|_, waiting| waiting.group == group).collect();
+        let of_group = self.tasks.extract_if(|_, waiting| waiting.group == group);
+        let removed: Vec<_> = of_group.map(|(_, waiting)| waiting).collect();
         if !removed.is_empty() {
             let Self { tasks, hosts, delayed, .. } = self;
             hosts.values_mut().for_each(|host| host.retain(|id| tasks.contains_key(&id)));
             delayed.retain(|(_, id)| tasks.contains_key(id));
         }
-        removed.into_iter().map(|(_, waiting)| waiting).collect()
+        let (kept, now) = (removed.iter().flat_map(|waiting| &waiting.kept), Instant::now());
+        kept.for_each(|name| self.free(name, Feedback::Neutral, now, now));
+        removed
     }
 
     /// Returns whether batches and other runs, in this order of flags, may begin further checks.

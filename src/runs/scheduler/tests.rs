@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use super::host::FORGET_AFTER;
+use super::host::{FORGET_AFTER, Host};
 use super::*;
 use crate::modules::module::Module;
 use crate::modules::terms::{Access, HostAccess};
@@ -297,6 +297,55 @@ fn a_turn_at_a_site_is_none_at_the_browsers() {
     drop([busy.pop_front(), busy.pop_back()]);
     busy.extend(world.begin(&[5]));
     assert_eq!(world.drain(busy), [6]);
+}
+
+/// Returns the busy checks of a world where both a site and the browsers have a queue, and one waits for both.
+fn two_queues(world: &World) -> ([Group; 3], VecDeque<Permit>) {
+    let groups = [(); 3].map(|()| world.join(Some(AccountId::new()), false));
+    world.add(&groups[0], 0..20);
+    world.ask(&groups[1], (20..40).map(|place| World::task(place, &[&[&format!("host{place}"), BROWSERS]])));
+    let busy = world.all().1;
+    world.ask(&groups[2], [World::task(50, &[&["a", BROWSERS]])]);
+    assert!(world.next().is_none());
+    (groups, busy)
+}
+
+#[test]
+fn a_check_with_two_busy_hosts_begins_although_both_queues_stay() {
+    let world = World::new(2);
+    let (_groups, busy) = two_queues(&world);
+    let order = world.drain(busy);
+    assert!(order.iter().take(8).any(|place| *place == 50), "{order:?}");
+    assert_eq!(order.len(), 36);
+    assert!(world.scheduler.state.lock().hosts.is_empty());
+}
+
+#[test]
+fn the_place_that_a_check_keeps_is_free_when_its_run_ends() {
+    let world = World::new(2);
+    let ([first, _pages, gone], mut busy) = two_queues(&world);
+    // Its turn at the site comes while the browsers have no place, so nobody takes this one.
+    busy.pop_front();
+    let begun = world.begin(&[2]);
+    drop(busy.remove(1));
+    assert!(world.next().is_none());
+    drop(gone);
+    busy.extend(world.begin(&[3]));
+    assert_eq!(world.drain(busy.into_iter().chain(begun).collect()).len(), 33);
+    drop(first);
+}
+
+#[test]
+fn the_turns_of_batches_do_not_count_for_others() {
+    let mut host = Host::new(6, Instant::now());
+    let [one, new] = [(); 2].map(|()| (Some(AccountId::new()), None));
+    (0..50).for_each(|task| host.wait(task, one, true, false));
+    (100..104).for_each(|task| host.wait(task, one, false, false));
+    // No worker is free for others.
+    while host.next_turn(|task| task < 100).is_some() {}
+    host.wait(200, new, false, false);
+    let order: Vec<_> = std::iter::from_fn(|| host.next_turn(|_| true)).collect();
+    assert_eq!(order, [100, 200, 101, 102, 103]);
 }
 
 #[test]

@@ -248,7 +248,7 @@ pub(super) fn chooses_sites(form: &Form) -> bool {
 /// # Errors
 /// Returns 409 if they are not known yet, 503 if the store is unavailable.
 pub(super) fn form_of_run(web: &Web, run: RunSummary) -> Result<Form, WebError> {
-    let RunOptions { patient, time_budget, named, nsfw, passive, avatars } = run.options;
+    let RunOptions { patient, time_budget, named, nsfw, passive, avatars, .. } = run.options;
     let choice = match run.choice.as_deref() {
         Some(choice) => choice.clone(),
         None if !named => Choice::default(),
