@@ -313,20 +313,21 @@ fn without_a_browser_no_premium_run_starts_but_a_repeated_one_is_found() {
         assert!(matches!(bench.runs.start(keyed("alice")), Ok(StartResult::Repeated(id)) if id == run.id()));
         assert_eq!(used(), 1);
         bench.finish(&bench.start("carol"));
-        let (rows, charge) =
-            ([1, 2].map(|at| (at, premium(&bench, "erin").search)), premium(&bench, "x").charge);
-        let batch = bench.runs.create_batch(bench.account, None, rows.into(), None, &Origin::CLI).unwrap();
-        let row = |after| bench.store.batch_rows(batch, after, 1).unwrap().remove(0);
+        let add = || {
+            let rows = vec![(1, premium(&bench, "erin").search)];
+            bench.runs.create_batch(bench.account, None, rows, None, &Origin::CLI).unwrap()
+        };
+        let row = |batch| bench.store.batch_rows(batch, 0, 1).unwrap().remove(0);
+        let (batch, charge) = (add(), premium(&bench, "erin").charge);
         bench.runs.feed_batches();
-        assert_eq!(row(0).status, "pending", "it waits for a browser");
+        assert_eq!(row(batch).status, "pending", "it waits for a browser");
         stage.dead.store(false, Ordering::SeqCst);
         eventually("the browser is back", || bench.runs.browsers.is_available());
         bench.runs.feed_batches();
-        eventually("the row is searched", || row(0).status == "completed");
-        let downgraded =
-            bench.another_process_with(runs::config(), Box::new(move |_| Ok(Some((charge, false)))));
-        downgraded.feed_batches();
-        assert_eq!(row(1).reason, Some(RowRefusal::PlanRequired));
+        eventually("the row is searched", || row(batch).status == "completed");
+        let (batch, unpaid) = (add(), Box::new(move |_| Ok(Some((charge, false)))));
+        bench.another_process_with(runs::config(), unpaid).feed_batches();
+        assert_eq!(row(batch).reason, Some(RowRefusal::PlanRequired));
         bench.finish(&bench.start_order(premium(&bench, "dave")));
     }
 }

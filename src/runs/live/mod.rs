@@ -239,10 +239,7 @@ impl LiveRun {
     /// Stops the run, because the store has refused a write or another instance drives it.
     pub(super) fn lose(&self) {
         if self.stopped().is_none() {
-            info!(
-                "run {}: stopped here, since another instance drives it, or it was deleted or has ended",
-                self.id()
-            );
+            info!("run {}: stopped, since another instance drives it or it was deleted", self.id());
         }
         self.stop(Stopped::LeaseLost);
     }
