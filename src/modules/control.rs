@@ -198,7 +198,7 @@ impl NameGenerator<'_> {
         made.or_else(|| self.sampled())
     }
 
-    /// Returns a random name that looks like `form`.
+    /// Returns a random name of this form.
     fn filled(&mut self, form: &str) -> String {
         let random = |sign| {
             let from: &[u8] = match sign {
@@ -243,7 +243,7 @@ impl NameGenerator<'_> {
     }
 }
 
-/// What names of a length look like: an `a` stands for any letter, a `1` for any digit.
+/// The form of names of a length: `a` is any letter, `1` is any digit, and anything else is itself.
 type Form = fn(usize) -> String;
 
 const LETTERS_THEN_DIGITS: Form = |chars| LETTERS(chars - 3) + "111";

@@ -213,8 +213,8 @@ impl Check {
         let _ = self.run.driver.send(message);
     }
 
-    /// Starts the control check that a hit of this check, which began at `began`, would wait for. Otherwise such a hit takes twice as long as
-    /// the site. It does not wait for a host: it is only worth a request that delays no other check.
+    /// Starts the control check that a hit of this check, which began at `began`, would wait for. Otherwise such a hit takes
+    /// twice as long as the site. It does not wait for a host: it is only worth a request that delays no other check.
     fn control_early(&self, permit: &Permit, began: Instant) {
         let (runs, entry) = (Arc::clone(&self.runs), self.module.entry());
         let has_rate = entry.every_ms.is_some() || entry.per_day.is_some();
