@@ -70,6 +70,7 @@ pub struct BatchPreview {
 ///
 /// Each search is an ordinary run, which is charged when it starts: 1 credit, or 2 for a premium search. Single searches
 /// of all accounts come first, and accounts with batches take turns. Without credits a batch waits until there are some.
+/// An account has at most 100 batches in progress.
 /// If one search is not valid, nothing is accepted, and `detail.rows` lists all that are not. Counts as `search`.
 ///
 /// The searches are JSON, or CSV in UTF-8 with the columns `type` and `query`. The cells may be separated by `;` or tabs.
@@ -86,7 +87,7 @@ pub struct BatchPreview {
     responses(
         (status = 200, description = "The answer to a dry run.", body = BatchPreview),
         (status = 201, description = "The batch is accepted. A repeated `Idempotency-Key` gets the earlier batch.",
-            body = AcceptedBatch, headers(("Location" = String)))))]
+            body = AcceptedBatch, headers(("Location" = String))), (status = 409)))]
 pub fn create_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
