@@ -218,7 +218,7 @@ const HOLDS: Duration = Duration::from_secs(3600);
 
 /// Returns the claim of `owner` for a run without a driver.
 pub(crate) fn claim(owner: InstanceId, simulated: bool) -> Claim<'static> {
-    Claim { owner, simulated, except: &[], expired: true, of_batches: true, only: None, holds: HOLDS }
+    Claim { owner, simulated, except: &[], expired: true, only: None, holds: HOLDS }
 }
 
 fn new_instance() -> InstanceId {

@@ -183,8 +183,6 @@ pub struct Claim<'a> {
     pub except: &'a [RunId],
     /// Whether to include runs with an expired lease besides those without a lease.
     pub expired: bool,
-    /// Whether to include runs that wait with the share of batches.
-    pub of_batches: bool,
     /// Selects only this run.
     pub only: Option<RunId>,
     /// The time for which the new lease is valid without a renewal.

@@ -110,8 +110,7 @@ impl Runs {
         (queue.waiting, queue.looks_for_expired) = (all, true);
         drop(queue);
         while let Some(slot) = self.reserve() {
-            // This thread alone takes those of batches, so that they are never more than their share.
-            let Some(run) = self.claim_next(self.has_share_for_batches()) else { return };
+            let Some(run) = self.claim_next() else { return };
             self.start_driver(slot, &run);
         }
     }
@@ -144,13 +143,12 @@ impl Runs {
                 self.wake();
             }
             drop(run);
-            next = self.claim_next(false);
+            next = self.claim_next();
         }
     }
 
     /// Takes over the next run without a driver, unless none is known, the store does not answer or the process shuts down.
-    /// Runs that wait with the share of batches come last, and only if `of_batches` is true.
-    fn claim_next(&self, of_batches: bool) -> Option<Arc<LiveRun>> {
+    fn claim_next(&self) -> Option<Arc<LiveRun>> {
         loop {
             let mut queue = self.queue.lock();
             // Interrupted runs are looked for if no driver was free in the last periodic search.
@@ -161,12 +159,12 @@ impl Runs {
             drop(queue);
             let driven = if expired { self.driven() } else { Vec::new() };
             let driven: Vec<_> = driven.iter().map(|run| run.id()).collect();
-            let claim = Claim { except: &driven, expired, of_batches, ..self.claim() };
+            let claim = Claim { except: &driven, expired, ..self.claim() };
             let taken = self.store.take_over(&claim).inspect_err(|error| self.note_store_away(error)).ok()?;
             let mut queue = self.queue.lock();
             queue.store_answers(Instant::now());
             let Some(from) = taken else {
-                queue.waiting *= usize::from(!of_batches);
+                queue.waiting = 0;
                 return None;
             };
             queue.waiting = queue.waiting.saturating_sub(usize::from(from.lease.epoch == 0));
@@ -183,7 +181,7 @@ impl Runs {
     /// Returns the claim of this process for a run without an owner.
     fn claim(&self) -> Claim<'static> {
         let (owner, RunsConfig { simulated, lease: holds, .. }) = (self.instance, self.config);
-        Claim { owner, simulated, except: &[], expired: false, of_batches: true, only: None, holds }
+        Claim { owner, simulated, except: &[], expired: false, only: None, holds }
     }
 
     fn note_store_away(&self, error: &StorageError) {

@@ -158,6 +158,8 @@ pub struct Runs {
     pub(super) queue: Mutex<Queue>,
     /// Notified when the maintenance thread is woken, a driver becomes free, or the shutdown begins.
     pub(super) queue_changed: Condvar,
+    /// Locked while runs of batches, and those of their leads, are started, so that they are not more than their share.
+    pub(super) feeding: Mutex<()>,
     /// The runs that this process holds in memory.
     pub(super) live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
     /// What readers wait for, of the runs that are live or have readers here.
@@ -205,6 +207,7 @@ impl Runs {
             charge_of,
             queue: Mutex::default(),
             queue_changed: Condvar::new(),
+            feeding: Mutex::default(),
             live: RwLock::default(),
             changes: Mutex::default(),
             reads: Cache::new(READS),

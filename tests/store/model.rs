@@ -247,12 +247,9 @@ impl<'a> Model<'a> {
         }
         self.note_key(account, key, new.id.0);
         self.ledger.insert((account, cycle.start, new.id, "charge", charge.credits));
-        let of_batch = new.search.options.of_batch;
-        let first = if of_batch { 1_000_000_000_000 } else { 1 };
         let queue = self.queue(new.simulated).into_iter().map(|place| &self.runs[place]);
-        let queue = queue.filter(|run| run.new.search.options.of_batch == of_batch);
         let own = queue.clone().filter(|run| run.new.account == account).filter_map(|run| run.turn).max();
-        let turn = own.map(|turn| turn + 1).or(queue.filter_map(|run| run.turn).min()).unwrap_or(first);
+        let turn = own.map(|turn| turn + 1).or(queue.filter_map(|run| run.turn).min()).unwrap_or(1);
         match new.cause {
             Cause::Lead(member) => drop(self.leads.insert((member.place.root, op.lead()), new.id)),
             Cause::Row(row) => assert!(self.batches.get_mut(&row.batch).unwrap().1.remove(&row.position)),
@@ -553,10 +550,10 @@ impl<'a> Model<'a> {
         let (owner, simulated) = (self.instances[op.instance], op.rare[1]);
         let own = self.runs.iter().filter(|run| run.lease.is_some_and(|lease| lease.owner == owner));
         let except: Vec<RunId> = own.map(|run| run.new.id).filter(|_| op.even[0]).collect();
-        let (expired, of_batches) = (op.even[1], !op.rare[2]);
+        let expired = op.even[1];
         let only =
             op.place.checked_rem(self.runs.len()).filter(|_| op.rare[0]).map(|place| self.runs[place].new.id);
-        let claim = Claim { except: &except, expired, of_batches, only, ..claim(owner, simulated) };
+        let claim = Claim { owner, simulated, except: &except, expired, only, holds: HOLDS };
         let mut taken = self.f.store.take_over(&claim).unwrap();
         let may = |run: &Run| only.is_none_or(|only| only == run.new.id) && !except.contains(&run.new.id);
         let mut due = self.places(|run| {
@@ -564,7 +561,6 @@ impl<'a> Model<'a> {
             run.is_running() && run.turn.is_none() && run.new.simulated == simulated && is_free && may(run)
         });
         let queue = self.queue(simulated).into_iter().map(|place| (place, &self.runs[place]));
-        let queue = queue.filter(|(_, run)| of_batches || !run.new.search.options.of_batch);
         due.extend(queue.filter(|(_, run)| may(run) && !run.is_unconfirmed).map(|(place, _)| place));
         for place in due {
             let run = &mut self.runs[place];

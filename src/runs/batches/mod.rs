@@ -22,7 +22,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::dispatcher::Slot;
-use super::service::Runs;
+use super::service::{Runs, StartResult};
 use crate::base::ids::{AccountId, BatchId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
@@ -32,7 +32,7 @@ use crate::model::page::cut;
 use crate::model::refusal::{Code, Refusal};
 use crate::model::run::ModuleReport;
 use crate::model::search::Search;
-use crate::model::start::{Cause, Idempotency, Started};
+use crate::model::start::{Cause, Idempotency, NewRun, Started};
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 
@@ -191,10 +191,23 @@ impl Runs {
         }
     }
 
-    /// Returns whether runs of batches, with those of their leads, have less than their share of the drivers.
-    pub(super) fn has_share_for_batches(&self) -> bool {
-        let driven = self.driven().iter().filter(|run| run.opening.summary.is_of_batch()).count();
-        driven < (self.config.max_runs / DRIVER_SHARE).max(1)
+    /// Reserves a driver for a run of a batch, or of a lead of one, unless other runs wait or those of batches have their
+    /// share. It is to be called with [`Runs::feeding`] locked, until the run is driven.
+    fn reserve_for_batches(self: &Arc<Self>) -> Option<Slot> {
+        let of_batches = self.driven().iter().filter(|run| run.opening.summary.is_of_batch()).count();
+        let is_free =
+            self.queue.lock().waiting == 0 && of_batches < (self.config.max_runs / DRIVER_SHARE).max(1);
+        if is_free { self.reserve() } else { None }
+    }
+
+    /// Charges a search for a lead of a batch's run, and starts it if a driver is free for it: it does not wait in the queue.
+    ///
+    /// # Errors
+    /// Returns why it is refused. If no driver is free, that is [`Code::Overloaded`].
+    pub(super) fn start_of_batch(self: &Arc<Self>, new: NewRun) -> Result<StartResult, Refusal> {
+        let _feeding = self.feeding.lock();
+        let slot = self.reserve_for_batches().ok_or_else(|| Refusal::overloaded(5))?;
+        self.begin(new, Some(slot))
     }
 
     fn try_to_feed(self: &Arc<Self>) -> Result<(), Refusal> {
@@ -202,9 +215,8 @@ impl Runs {
         for batch in self.store.end_batches(simulated)? {
             info!("batch {batch}: ended");
         }
-        let is_free = || self.queue.lock().waiting == 0 && self.has_share_for_batches();
-        let mut held = Vec::new();
-        while let Some(slot) = if is_free() { self.reserve() } else { None }
+        let (_feeding, mut held) = (self.feeding.lock(), Vec::new());
+        while let Some(slot) = self.reserve_for_batches()
             && let Some(next) = self.store.next_row(simulated, &held)?
             && self.start_row(next, slot, &mut held)?
         {}

@@ -127,7 +127,7 @@ fn start_next(
             Code::InsufficientCredits => return Ok(Some(LeadReason::InsufficientCredits)),
             // The family is full, or its root was deleted or stopped.
             Code::Conflict | Code::InvalidApiKey => return Ok(None),
-            // If the queue is full, maintenance tries again.
+            // If the queue or the share of batches is full, the end of another run or maintenance tries again.
             code if code == Code::Overloaded || refusal.is_failure() => return Err(refusal),
             _ => {}
         }
@@ -162,7 +162,9 @@ pub(super) fn start(
     let of_batch = like.is_of_batch() && !member.is_on_request;
     let (options, follow) = (RunOptions { of_batch, ..like.options }, like.follow.clone());
     let search = Search { options, follow, choice, ..Search::plain(&query) };
-    match runs.start_later(runs.new_run(like.account, search, Cause::Lead(member), charge, origin))? {
+    let new = runs.new_run(like.account, search, Cause::Lead(member), charge, origin);
+    let started = if of_batch { runs.start_of_batch(new) } else { runs.start_later(new) };
+    match started? {
         StartResult::Started(run) => {
             info!("run {}: started for a lead of run {parent}", run.id);
             Ok(run.id)

@@ -42,8 +42,7 @@ fn completed(sql: &'static str, row: &'static str, columns: fn() -> String) -> &
 /// Accounts take turns. The first waiting run of an account gets the lowest turn of all waiting runs. Each further
 /// run of the account gets the turn after its previous one. The lowest turn is taken first, and within a turn the
 /// oldest run. Thus for each older waiting run of its own account, a run waits for one run of each other account,
-/// even if these have many waiting runs. The turns of runs with the share of batches begin at `FIRST_OF_BATCHES`: they
-/// come after all others.
+/// even if these have many waiting runs.
 fn fragment(name: &str) -> &'static str {
     match name {
         // The ids that `encode_ids` has written into a parameter.
@@ -64,18 +63,16 @@ fn fragment(name: &str) -> &'static str {
         // The run that a claim selects: the first in an order. A run that another instance is taking at the same time is skipped.
         // A run whose account is being deleted is deleted with it.
         "claimed_run" => {
-            "(CAST(?4 AS uuid) IS NULL OR id = ?4) AND id NOT IN {ids ?3} AND (turn IS NULL OR turn < ?5) \
+            "(CAST(?4 AS uuid) IS NULL OR id = ?4) AND id NOT IN {ids ?3} \
              AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.id = runs.account AND a.plan = ?2) \
              ORDER BY $ LIMIT 1 /*pg FOR NO KEY UPDATE SKIP LOCKED */"
         }
         // The turn of a further run of the account `?2`. Starts of one account are sequential, because each has locked
         // the account's cycle for its charge.
         "next_turn" => {
-            "coalesce((SELECT max(turn) + 1 FROM runs WHERE account = ?2 AND {same_share}), \
-             (SELECT min(turn) FROM runs WHERE {same_share}), ?26)"
+            "coalesce((SELECT max(turn) + 1 FROM runs WHERE account = ?2 AND simulated = ?5 AND {waits}), \
+             (SELECT min(turn) FROM runs WHERE simulated = ?5 AND {waits}), 1)"
         }
-        // The runs that wait with the same share, whose first turn is `?26`.
-        "same_share" => "simulated = ?5 AND {waits} AND turn >= ?26 AND turn < ?26 + 999999999999",
         // The position of a row of `runs` in the queue, from 1. It is NULL if the row does not wait. An index in this
         // order has all columns that are read.
         "queue_position" => {

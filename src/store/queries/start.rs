@@ -6,11 +6,7 @@ use super::watches::{begin, take_place};
 use super::*;
 use crate::modules::query::Query;
 
-/// The first turn of runs that wait with the share of batches.
-pub(super) const FIRST_OF_BATCHES: i64 = 1_000_000_000_000;
-
-/// Adds a run. `?14` says whether the run has an owner, and therefore a driver from the start. `?26` is the first turn of
-/// those with its share.
+/// Adds a run. `?14` says whether the run has an owner, and therefore a driver from the start.
 const INSERT: &str = "INSERT INTO runs (id, account, status, search_type, premium, simulated, \
      credits_charged, created_at, owner, lease_until, started_at, turn, query, progress, coverage, planned, \
      options, follow, root_run, parent_run, depth, watch, batch, retry_of, choice, unconfirmed, normal, following) \
@@ -158,7 +154,6 @@ fn insert(tx: &mut Tx, run: &NewRun) -> Result<()> {
         values![family.map(|family| family.parent), family.map_or(0, |family| i64::from(family.depth))],
         values![summary.watch, summary.batch, summary.retry_of, choice.as_deref().map(encode).transpose()?],
         values![run.is_unconfirmed, normal.as_ref().map(Query::normal)],
-        values![if options.of_batch { FIRST_OF_BATCHES } else { 1 }],
     ];
     tx.execute(INSERT, values.concat()).map(drop)
 }

@@ -3,7 +3,6 @@
 use super::credits::refund;
 use super::outbox::report_end;
 use super::results::RESULTS;
-use super::start::FIRST_OF_BATCHES;
 use super::*;
 
 /// Selects an interrupted run, also one with an expired lease. This reads all runs that have a driver.
@@ -36,8 +35,7 @@ impl Store {
     pub fn take_over(&self, claim: &Claim<'_>) -> Result<Option<Resumable>> {
         self.write(background("take_over"), |tx| {
             let except = encode_ids(claim.except.iter().map(|run| run.0))?;
-            let before = if claim.of_batches { i64::MAX } else { FIRST_OF_BATCHES };
-            let values = values![claim.simulated, BEING_DELETED, except, claim.only, before];
+            let values = values![claim.simulated, BEING_DELETED, except, claim.only];
             loop {
                 let mut due = None;
                 if claim.expired {
