@@ -70,15 +70,17 @@ def catalogue(folder, port):
 def attach(server, run, count):
     request = f"GET /v1/searches/{run}/stream HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {server.key}\r\n\r\n".encode()
     sockets = []
-    for _ in range(count):
-        connection = socket.create_connection(("127.0.0.1", server.port), 10)
-        connection.sendall(request)
-        sockets.append(connection)
-    for connection in sockets:
-        connection.settimeout(60)
-        if b" 200 " not in connection.recv(12 + 3):
-            sys.exit("a stream was refused")
-        connection.setblocking(False)
+    while len(sockets) < count:
+        # Of more requests at once than may wait for a worker, some would be refused.
+        lot = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(500)]
+        for connection in lot:
+            connection.sendall(request)
+        for connection in lot:
+            connection.settimeout(60)
+            if b" 200 " not in connection.recv(12 + 3):
+                sys.exit("a stream was refused")
+            connection.setblocking(False)
+        sockets += lot
     return sockets
 
 

@@ -32,8 +32,8 @@ pub(super) struct Exchange {
     raw: Option<tiny_http::Request>,
     /// The writer of a stream that is about to begin.
     writer: Option<Writer>,
-    /// The head. The handler gets the request in it, with the body.
-    head: Head,
+    /// The head. The handler gets the request in it, with the body. In a box, since thousands of streams have small stacks.
+    head: Box<Head>,
     pub(super) peer: SocketAddr,
     received: Instant,
 }
@@ -45,7 +45,7 @@ impl Exchange {
         raw: tiny_http::Request,
         peer: SocketAddr,
     ) -> (Self, Option<Refusal>) {
-        let mut head = Head::read(&raw, &shared.server.config.trusted_proxies);
+        let mut head = Box::new(Head::read(&raw, &shared.server.config.trusted_proxies));
         if head.length.is_none() {
             shared.severed.add(peer, ANY_TIME);
         }
@@ -71,16 +71,18 @@ impl Exchange {
         if matches!(reply, Ok(Reply::Now(_)) | Err(_)) {
             return self.reply(reply);
         }
-        let Some(thread) = self.shared.server.threads.start(0) else {
-            self.shared.server.threads.refused.one();
-            return self.refuse(Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS });
-        };
-        if matches!(reply, Ok(Reply::Stream(..))) {
+        let shared = Arc::clone(&self.shared);
+        let threads = &shared.server.threads;
+        if matches!(reply, Ok(Reply::Stream(..))) && threads.has_room() {
             // Not on the thread of the stream: tiny_http drops the request with a buffer of 8 KiB on the stack,
             // which would take memory as long as the stream lasts.
             self.writer = self.take_writer();
         }
-        thread.send(Box::new(move || self.reply(reply))).unwrap_or_default();
+        // In a box, since thousands of streams have small stacks.
+        let given = Box::new((self, reply));
+        let Err(given) = threads.start(0, given, |given| given.0.reply(given.1)) else { return };
+        threads.refused.one();
+        given.0.refuse(Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS });
     }
 
     /// Reads the whole body, unless that is done. After an error the end of the request may not be reached.
@@ -108,14 +110,15 @@ impl Exchange {
             Err(panic) => self.refuse(Refusal::Internal(message_of(panic.as_ref()))),
             Ok(Reply::Now(response)) => self.answer(&response),
             Ok(Reply::Later(work)) => self.reply(catch_unwind(AssertUnwindSafe(work))),
-            Ok(Reply::Stream(head, body)) => self.stream(&head, body),
+            Ok(Reply::Stream(head, body)) => self.stream(head, body),
         }
     }
 
-    fn stream(mut self, head: &Response, body: StreamBody) {
+    fn stream(mut self, head: Response, body: StreamBody) {
         let Some(writer) = self.take_writer() else { return };
         self.head.options.close = true;
-        let piece = render::stream_head(head, self.head.options);
+        let piece = render::stream_head(&head, self.head.options);
+        drop(head);
         let mut sink = Sink { writer, is_chunked: !self.head.options.is_http_1_0, has_failed: false, piece };
         let mut is_complete = sink.send(0).is_ok();
         if is_complete && !self.head.options.is_head {
@@ -151,24 +154,25 @@ impl Exchange {
     }
 
     fn answer(mut self, response: &Response) {
-        let Some(mut writer) = self.take_writer() else { return };
+        let Some(writer) = self.take_writer() else { return };
         self.head.options.close |= self.shared.is_draining() || self.is_late();
         let (first, rest) = render::response(response, self.head.options);
         // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless
         // its reader has left earlier answers unread.
         let is_large = rest.len() > SEND_BUFFER_BYTES;
-        let thread = is_large.then(|| self.shared.server.threads.start(BODY_THREADS)).flatten();
-        let write = move || {
+        let shared = Arc::clone(&self.shared);
+        let write = |(exchange, mut writer, first, rest): (Self, Writer, Vec<u8>, Arc<[u8]>)| {
             // After a failed write the connection is over.
             let _ =
                 writer.write_all(&first).and_then(|()| writer.write_all(&rest)).and_then(|()| writer.flush());
             drop(writer);
-            drop(self);
+            drop(exchange);
         };
-        match thread {
-            Some(thread) => thread.send(Box::new(write)).unwrap_or_default(),
-            None => write(),
+        let mut left = Err((self, writer, first, rest));
+        if is_large {
+            left = left.or_else(|given| shared.server.threads.start(BODY_THREADS, given, write));
         }
+        left.unwrap_or_else(write);
     }
 
     /// Drops the rest of the body, which may take any time, and returns the writer of the answer. There is none if the
