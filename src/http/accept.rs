@@ -188,14 +188,11 @@ impl Shared {
                 exchange.refuse(refusal);
             }
         };
-        let mut left = Err((exchange, refusal));
-        if waits {
-            left = left.or_else(|given| threads.start(BODY_THREADS, given, work));
-        }
-        match left {
-            Ok(()) => {}
-            Err(given) if waits || is_refused => threads.refusals.execute(move || work(given)),
-            Err(given) => work(given),
+        let later = |given| threads.refusals.execute(move || work(given));
+        match (exchange, refusal) {
+            given if waits => threads.start(BODY_THREADS, given, work).unwrap_or_else(later),
+            given if is_refused => later(given),
+            given => work(given),
         }
     }
 }

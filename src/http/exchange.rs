@@ -161,6 +161,7 @@ impl Exchange {
         // its reader has left earlier answers unread.
         let is_large = rest.len() > SEND_BUFFER_BYTES;
         let shared = Arc::clone(&self.shared);
+        let given = (self, writer, first, rest);
         let write = |(exchange, mut writer, first, rest): (Self, Writer, Vec<u8>, Arc<[u8]>)| {
             // After a failed write the connection is over.
             let _ =
@@ -168,11 +169,11 @@ impl Exchange {
             drop(writer);
             drop(exchange);
         };
-        let mut left = Err((self, writer, first, rest));
         if is_large {
-            left = left.or_else(|given| shared.server.threads.start(BODY_THREADS, given, write));
+            shared.server.threads.start(BODY_THREADS, given, write).unwrap_or_else(write);
+        } else {
+            write(given);
         }
-        left.unwrap_or_else(write);
     }
 
     /// Drops the rest of the body, which may take any time, and returns the writer of the answer. There is none if the

@@ -26,7 +26,7 @@ pub(super) struct RenderOptions {
 /// second write.
 const ONE_WRITE_BYTES: usize = 64 * 1024;
 /// The capacity for a head with all headers of the service. A buffer that grows would copy the body once more.
-const HEAD_BYTES: usize = 1024;
+const HEAD_BYTES: usize = 512;
 
 /// Renders a response, as the bytes for one write and those for a second one, which are none except for large bodies.
 pub(super) fn response(response: &Response, options: RenderOptions) -> (Vec<u8>, Arc<[u8]>) {
