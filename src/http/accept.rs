@@ -9,8 +9,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use threadpool::ThreadPool;
-
 use super::config::{BODY_THREADS, RETRY_AFTER_QUEUE};
 use super::exchange::Exchange;
 use super::handler::Refusal;
@@ -145,7 +143,7 @@ impl Shared {
         // Only the peer of a Unix socket has no address, and the server cannot listen on such a socket.
         let Some(peer) = raw.remote_addr().copied() else { return };
         let is_severed = self.severed.contains(peer);
-        let (exchange, refusal) = Exchange::new(self, raw, peer);
+        let (mut exchange, refusal) = Exchange::new(self, raw, peer);
         if is_severed {
             return self.set_aside(exchange, None);
         }
@@ -160,13 +158,13 @@ impl Shared {
             return self.set_aside(exchange, refusal);
         }
         if exchange.waits_for_body() {
-            let work = |(mut exchange, workers): (Exchange, ThreadPool)| match exchange.read_body() {
+            let Some(thread) = threads.start(BODY_THREADS) else { return refuse_overload(exchange) };
+            let workers = threads.workers.clone();
+            let work = move || match exchange.read_body() {
                 Ok(()) => workers.execute(move || exchange.serve()),
                 Err(refusal) => exchange.refuse(refusal),
             };
-            threads
-                .start(BODY_THREADS, (exchange, threads.workers.clone()), work)
-                .unwrap_or_else(|(exchange, _)| refuse_overload(exchange));
+            thread.send(Box::new(work)).unwrap_or_default();
         } else if threads.workers.queued_count() >= threads.max_queued {
             refuse_overload(exchange);
         } else {
@@ -183,16 +181,11 @@ impl Shared {
             // Many requests at once on one connection would use up memory while its first one is served.
             return self.severed.add(exchange.peer, Duration::ZERO);
         }
-        let work = |(exchange, refusal): (Exchange, Option<Refusal>)| {
-            if let Some(refusal) = refusal {
-                exchange.refuse(refusal);
-            }
-        };
-        let later = |given| threads.refusals.execute(move || work(given));
-        match (exchange, refusal) {
-            given if waits => threads.start(BODY_THREADS, given, work).unwrap_or_else(later),
-            given if is_refused => later(given),
-            given => work(given),
+        let work = move || refusal.map_or((), |refusal| exchange.refuse(refusal));
+        match waits.then(|| threads.start(BODY_THREADS)).flatten() {
+            Some(thread) => thread.send(Box::new(work)).unwrap_or_default(),
+            None if waits || is_refused => threads.refusals.execute(work),
+            None => work(),
         }
     }
 }

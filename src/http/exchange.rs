@@ -71,18 +71,16 @@ impl Exchange {
         if matches!(reply, Ok(Reply::Now(_)) | Err(_)) {
             return self.reply(reply);
         }
-        let shared = Arc::clone(&self.shared);
-        let threads = &shared.server.threads;
-        if matches!(reply, Ok(Reply::Stream(..))) && threads.has_room() {
+        let Some(thread) = self.shared.server.threads.start(0) else {
+            self.shared.server.threads.refused.one();
+            return self.refuse(Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS });
+        };
+        if matches!(reply, Ok(Reply::Stream(..))) {
             // Not on the thread of the stream: tiny_http drops the request with a buffer of 8 KiB on the stack,
             // which would take memory as long as the stream lasts.
             self.writer = self.take_writer();
         }
-        // In a box, since thousands of streams have small stacks.
-        let given = Box::new((self, reply));
-        let Err(given) = threads.start(0, given, |given| given.0.reply(given.1)) else { return };
-        threads.refused.one();
-        given.0.refuse(Refusal::Overloaded { retry_after: RETRY_AFTER_STREAMS });
+        thread.send(Box::new(move || self.reply(reply))).unwrap_or_default();
     }
 
     /// Reads the whole body, unless that is done. After an error the end of the request may not be reached.
@@ -154,25 +152,23 @@ impl Exchange {
     }
 
     fn answer(mut self, response: &Response) {
-        let Some(writer) = self.take_writer() else { return };
+        let Some(mut writer) = self.take_writer() else { return };
         self.head.options.close |= self.shared.is_draining() || self.is_late();
         let (first, rest) = render::response(response, self.head.options);
         // A large answer waits for its reader, which must not hold a request worker. Nor does a smaller one wait, unless
         // its reader has left earlier answers unread.
         let is_large = rest.len() > SEND_BUFFER_BYTES;
-        let shared = Arc::clone(&self.shared);
-        let given = (self, writer, first, rest);
-        let write = |(exchange, mut writer, first, rest): (Self, Writer, Vec<u8>, Arc<[u8]>)| {
+        let thread = is_large.then(|| self.shared.server.threads.start(BODY_THREADS)).flatten();
+        let write = move || {
             // After a failed write the connection is over.
             let _ =
                 writer.write_all(&first).and_then(|()| writer.write_all(&rest)).and_then(|()| writer.flush());
             drop(writer);
-            drop(exchange);
+            drop(self);
         };
-        if is_large {
-            shared.server.threads.start(BODY_THREADS, given, write).unwrap_or_else(write);
-        } else {
-            write(given);
+        match thread {
+            Some(thread) => thread.send(Box::new(write)).unwrap_or_default(),
+            None => write(),
         }
     }
 

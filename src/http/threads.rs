@@ -1,8 +1,7 @@
 //! The threads of a server.
 
-use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
 
-use parking_lot::Mutex;
 use threadpool::ThreadPool;
 
 use super::config::{STREAM_STACK_BYTES, ServerConfig, WORKER_STACK_BYTES};
@@ -79,54 +78,49 @@ impl Threads {
         }
     }
 
-    /// Does work that may take long on a thread of its own. Returns what was given for it if the maximum and `extra` more
-    /// are running, or the system starts no thread.
-    pub(super) fn start<T: Send + 'static>(&self, extra: usize, given: T, work: fn(T)) -> Result<(), T> {
+    /// Starts a thread for work that may take long. It waits until it gets its work, or the sender is dropped. Returns `None` if
+    /// the maximum and `extra` more are running, or the system starts no thread.
+    pub(super) fn start(&self, extra: usize) -> Option<Sender<Work>> {
         let slot = self.long.enter();
         if self.long.get() > (self.max_long + extra) as u64 {
-            return Err(given);
+            return None;
         }
-        let given = Arc::new(Mutex::new(Some(given)));
-        let taken = Arc::clone(&given);
+        let (give, given) = mpsc::channel::<Work>();
         let body = move || {
             let _slot = slot;
-            let given = taken.lock().take();
-            drop(taken);
-            given.map(work).unwrap_or_default();
+            let work = given.recv();
+            // The channel takes 1.3 KiB, and the work may last long.
+            drop(given);
+            work.map(|work| work()).unwrap_or_default();
         };
-        match start("http-stream", STREAM_STACK_BYTES, body) {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                log::error!("cannot start a thread for a request: {error}");
-                given.lock().take().map_or(Ok(()), Err)
-            }
-        }
-    }
-
-    /// Returns whether fewer than the maximum are running.
-    pub(super) fn has_room(&self) -> bool {
-        self.long.get() < self.max_long as u64
+        start("http-stream", STREAM_STACK_BYTES, body)
+            .inspect_err(|error| log::error!("cannot start a thread for a request: {error}"))
+            .ok()
+            .map(|()| give)
     }
 }
 
+/// The work of one thread.
+pub(super) type Work = Box<dyn FnOnce() + Send>;
+
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc;
-
     use super::*;
 
     #[test]
     fn no_thread_starts_beyond_the_maximum() {
         let threads = Threads::new(&ServerConfig { request_workers: 1, ..ServerConfig::default() }, 1);
         let (release, wait) = mpsc::channel::<()>();
-        threads.start(0, wait, |wait| wait.recv().unwrap()).unwrap();
-        assert!(!threads.has_room());
-        assert_eq!(threads.start(0, 7, |_| unreachable!()), Err(7));
-        threads.start(1, (), drop).unwrap();
+        threads.start(0).unwrap().send(Box::new(move || wait.recv().unwrap())).unwrap();
+        assert!(threads.start(0).is_none());
+        threads.start(1).unwrap().send(Box::new(|| ())).unwrap();
         release.send(()).unwrap();
-        while !threads.has_room() {
+        while threads.long.get() > 0 {
             std::thread::yield_now();
         }
-        threads.start(0, (), drop).unwrap();
+        drop(threads.start(0).unwrap());
+        while threads.long.get() > 0 {
+            std::thread::yield_now();
+        }
     }
 }

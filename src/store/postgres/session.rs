@@ -137,15 +137,20 @@ impl Session {
         task: impl FnOnce(&mut Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let (sender, receiver) = mpsc::sync_channel(1);
+        // The first to take it is the thread, which begins the task, or this wait, which gives it up.
+        let is_taken = Arc::<AtomicBool>::default();
+        let taken = Arc::clone(&is_taken);
         let task: Task = Box::new(move |connection| {
-            // The receiver is gone if its wait was over.
-            let _ = sender.send(connection.and_then(task));
+            if !taken.swap(true, Ordering::AcqRel) {
+                // The receiver is gone if its wait was over.
+                let _ = sender.send(connection.and_then(task));
+            }
         });
         if self.tasks.as_ref().is_none_or(|tasks| tasks.send(task).is_err()) {
             return Err(unavailable("the connection was abandoned"));
         }
         receiver.recv_timeout(wait).unwrap_or_else(|_| {
-            if self.is_made() {
+            if is_taken.swap(true, Ordering::AcqRel) {
                 self.tasks = None;
             }
             Err(unavailable(format!("no answer within {} s", wait.as_secs())))
