@@ -103,11 +103,17 @@ const API_VERSION: &str = "v1";
 ///
 /// Needs no key and is not counted.
 #[utoipa::path(get, path = "/v1/capabilities", responses((status = 200, body = Capabilities<'_>)))]
-pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
+pub fn get_capabilities(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
+    let api = Arc::clone(api);
+    // It may wait for the browser.
+    Ok(call.later(move || Ok(capabilities(&api))))
+}
+
+fn capabilities(api: &Api) -> Reply {
     let plans = api.accounts.plans();
     let base_url = &api.base_url;
     let (counts, limit) = (api.runs.module_counts(), |policy| api.limiter.limit(policy));
-    Ok(ok_json(&Capabilities {
+    ok_json(&Capabilities {
         version: API_VERSION,
         search_types: SearchType::ALL,
         modes: BTreeMap::from(MODES),
@@ -136,7 +142,7 @@ pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> 
         modules: counts.standard,
         docs_url: format!("{base_url}/docs"),
         openapi_url: format!("{base_url}/openapi.json"),
-    }))
+    })
 }
 
 /// State of the service. Contains nothing about any user, and no load figures.

@@ -113,7 +113,8 @@ pub fn start_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let flight =
         key.as_deref().map(|key| begin(key).ok_or_else(Refusal::idempotency_conflict)).transpose()?;
     let preferred_secs = decode::preferred_wait_secs(call.request);
-    let is_quick = !body.stream && !body.wait;
+    // A premium search may wait for the browser.
+    let is_quick = !body.stream && !body.wait && !body.search.premium;
     let (api, caller, request_id, origin) =
         (Arc::clone(api), caller.clone(), call.request_id.clone(), call.origin()?);
     let run = move || {

@@ -167,6 +167,14 @@ impl Coverage {
         format!("{} of {} modules gave an answer", self.conclusive, self.applicable)
     }
 
+    /// Returns what is to be said of the modules that gave no answer: a sentence after a space, if there are any.
+    pub fn unknown_text(&self) -> &'static str {
+        match self.conclusive < self.applicable {
+            true => " The others are neither a hit nor a miss: nothing is known about them.",
+            false => "",
+        }
+    }
+
     /// Returns the counts of the modules without a conclusion, such as `3 blocked, 1 timed out`. Returns `None` if there
     /// are none.
     pub fn others_text(&self) -> Option<String> {

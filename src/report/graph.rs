@@ -61,10 +61,7 @@ fn head(run: &RunRecord) -> String {
 /// Returns how many modules gave an answer, and which gave none.
 fn coverage(run: &RunRecord) -> String {
     let coverage = &run.summary.coverage;
-    let mut text = format!("{}.", coverage.answers_text());
-    if coverage.conclusive < coverage.applicable {
-        text += " Nothing is known about the others.";
-    }
+    let mut text = format!("{}.{}", coverage.answers_text(), coverage.unknown_text());
     if let Some(cuts) = coverage.cuts_text() {
         text += &format!(" {cuts}.");
     }

@@ -105,9 +105,9 @@ impl Route {
 
 /// All routes.
 pub static ROUTES: &[Route] = &[
-    get("/app", search::page),
+    get("/app", search::page).slow(),
     read("/app/searches", history::page),
-    post("/app/searches", search::start),
+    post("/app/searches", search::start).slow(),
     get("/app/searches/{run_id}", run::page).slow(),
     part("/app/searches/{run_id}/live", run::live),
     read("/app/searches/{run_id}/export", actions::export).slow(),

@@ -182,15 +182,15 @@ fn statement(run: &RunSummary) -> String {
         }
     };
     text.push_str(&format!(
-        " {} of {} that can take the query came to a conclusion: {} found something, {} found nothing.",
-        counts.conclusive,
-        modules(counts.applicable as usize),
+        " {}: {} found something, {} found nothing.",
+        counts.answers_text(),
         counts.count_of(Outcome::Hit),
         counts.count_of(Outcome::Miss)
     ));
     if let Some(others) = counts.others_text() {
         text.push_str(&format!(
-            " The others gave no answer ({others}): whether something exists there is unknown, and must not be reported as absent."
+            "{} They ended as {others}, and must not be reported as absent.",
+            counts.unknown_text()
         ));
     }
     if let Some(cuts) = counts.cuts_text() {
