@@ -1,6 +1,6 @@
 //! The threads of a server.
 
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, SyncSender};
 
 use threadpool::ThreadPool;
 
@@ -80,16 +80,16 @@ impl Threads {
 
     /// Starts a thread for work that may take long. It waits until it gets its work, or the sender is dropped. Returns `None` if
     /// the maximum and `extra` more are running, or the system starts no thread.
-    pub(super) fn start(&self, extra: usize) -> Option<Sender<Work>> {
+    pub(super) fn start(&self, extra: usize) -> Option<SyncSender<Work>> {
         let slot = self.long.enter();
         if self.long.get() > (self.max_long + extra) as u64 {
             return None;
         }
-        let (give, given) = mpsc::channel::<Work>();
+        let (give, given) = mpsc::sync_channel::<Work>(1);
         let body = move || {
             let _slot = slot;
             let work = given.recv();
-            // The channel takes 1.3 KiB, and the work may last long.
+            // The channel takes half a KiB, and the work may last long.
             drop(given);
             work.map(|work| work()).unwrap_or_default();
         };
