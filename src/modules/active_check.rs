@@ -157,6 +157,7 @@ impl<'c> ActiveCheck<'c> {
     /// Sends the probes of a source until one of them gets no usable answer, and judges what was received.
     fn ask_source(&mut self, number: usize, probes: Range<usize>) -> Source {
         let mut answers = vec![None; self.module.entry().probes.len()];
+        let earlier = self.report.evidence.contacts.len();
         // What an earlier source saved under the same names is not about this one.
         for name in self.module.entry().probes[probes.clone()].iter().flat_map(|probe| probe.save.keys()) {
             self.saved.remove(name);
@@ -171,6 +172,9 @@ impl<'c> ActiveCheck<'c> {
         };
         let stop = asked.err();
         let verdict = self.verdict(&answers, stop.as_ref());
+        for contact in &mut self.report.evidence.contacts[earlier..] {
+            contact.is_in_vain = verdict.outcome.is_failure();
+        }
         Source { number, answers, stop, verdict }
     }
 
@@ -420,5 +424,5 @@ fn contact(
             None => return None,
         },
     };
-    Some(Contact { host: host.to_owned(), answer, took })
+    Some(Contact { host: host.to_owned(), answer, took, is_in_vain: false })
 }

@@ -123,6 +123,8 @@ pub struct Contact {
     pub answer: Answered,
     /// The time until the answer or the failure.
     pub took: Duration,
+    /// Whether its source came to no conclusion: another source of the check may have, or the one that a control check is for.
+    pub is_in_vain: bool,
 }
 
 /// Whether a host answered a request.

@@ -14,7 +14,7 @@ pub const BROWSER_CONTROL_TIME: Duration = Duration::from_secs(8);
 
 /// The shortest time for a request whose timeout says something about the site to other checks. A timeout
 /// after less time is not cached.
-pub(super) const FAIR_TRY: Duration = Duration::from_secs(2);
+pub const FAIR_TRY: Duration = Duration::from_secs(2);
 
 /// The permission of a check to contact a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::modules::outcome::{Outcome, Report};
 use crate::modules::probe::Answered;
 use crate::modules::query::Query;
 use crate::modules::reason::Reason;
-use crate::modules::terms::Terms;
+use crate::modules::terms::{FAIR_TRY, Terms};
 use crate::runs::live::{LiveRun, Stopped};
 use crate::runs::scheduler::{Feedback, Kind, Permit, Task, Turn, Work, denied_report};
 use crate::runs::service::Runs;
@@ -203,7 +203,7 @@ impl Check {
         });
         let had_full_time = deadline == own_deadline;
         if !had_full_time {
-            note_limit(&mut report, limit.reason);
+            note_limit(&mut report, limit.reason, runs.health.expected(module.id()) + FAIR_TRY);
         }
         (report, had_full_time)
     }
@@ -253,13 +253,17 @@ fn bare(outcome: Outcome, reason: Reason) -> Arc<Report> {
     Report::bare(outcome, reason).into()
 }
 
-/// Changes the report of a check that did not have its full time because of a limit with this reason.
+/// Changes the report of a check that did not have its full time because of a limit with this reason. `fair` is a time within
+/// which its site would probably have answered.
 #[inline(never)]
-fn note_limit(report: &mut Arc<Report>, reason: Reason) {
+fn note_limit(report: &mut Arc<Report>, reason: Reason, fair: Duration) {
+    if report.reason == Some(Reason::LearntDeadline) {
+        return;
+    }
     let report = Arc::make_mut(report);
     // The site might have answered within the check's full time.
-    report.evidence.contacts.retain(|contact| contact.answer != Answered::TooLate);
-    if report.outcome == Outcome::Timeout && report.reason != Some(Reason::LearntDeadline) {
+    report.evidence.contacts.retain(|contact| contact.answer != Answered::TooLate || contact.took >= fair);
+    if report.outcome == Outcome::Timeout {
         report.reason = Some(reason);
     }
 }

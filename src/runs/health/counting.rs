@@ -25,7 +25,7 @@ use crate::modules::module::Module;
 use crate::modules::outcome::{ControlCheck, ControlVerdict, Evidence, Outcome, Report};
 use crate::modules::probe::{Answered, Contact};
 use crate::modules::reason::Reason;
-use crate::modules::terms::{Denial, ModuleTrial};
+use crate::modules::terms::{Denial, FAIR_TRY, ModuleTrial};
 
 /// The time from which on a check without a conclusion costs a search too much, whatever the host has answered.
 pub const LONG: Duration = Duration::from_secs(1);
@@ -54,18 +54,21 @@ impl HealthTable {
         }
     }
 
-    /// Counts the hosts that kept a check of `run`, which began at `began`, from a conclusion: all, or those that have failed
-    /// before. They are removed from the report, so that they count once. A host that has concluded another check since then
-    /// works: it only has no answer for this query.
+    /// Counts the hosts that failed a check of `run`, which began at `began`: all, or those that have failed before. They are
+    /// removed from the report, so that they count once. A host that has concluded another check since then works: it only has
+    /// no answer for this query.
     fn note_failures(&self, run: RunId, report: &mut Report, began: Timestamp, only_known: bool) {
         let contacts = &report.evidence.contacts;
         let (mut hosts, now) = (self.circuits.by_name.lock(), self.clock.now());
         let seen = began.saturating_sub(NETWORK_SEEN).unwrap_or(Timestamp::MIN);
         let is_network_seen = *self.heard.lock() >= seen;
         let mut counted = Vec::new();
-        for (index, Contact { host, .. }) in contacts.iter().enumerate() {
+        // The end of the run's time says nothing about a host that had answered before.
+        let was_cut_short = report.reason.is_some_and(Reason::is_end_of_run);
+        for (index, Contact { host, answer, .. }) in contacts.iter().enumerate() {
             let is_last = !contacts[index + 1..].iter().any(|later| later.host == *host);
-            let Some(outcome) = failure(report, host).filter(|_| is_last) else { continue };
+            let may_count = is_last && !(was_cut_short && *answer == Answered::Yes);
+            let Some(outcome) = failure(report, host).filter(|_| may_count) else { continue };
             let circuit = hosts.entry(host.as_str().into()).or_default();
             // A host that has failed while others answered is a likelier cause than the network, even if searches wait
             // only for it and hear of no other.
@@ -132,17 +135,16 @@ impl HealthTable {
     }
 }
 
-/// Returns how a host kept a check from a conclusion, or `None` if it did not.
+/// Returns how a host failed a check, or `None` if it did not: it kept the check from a conclusion, or delayed that of another
+/// source for long by useless answers, or let the control check of its own conclusion wait in vain.
 fn failure(report: &Report, host: &str) -> Option<Outcome> {
     let own = || report.evidence.contacts.iter().filter(|contact| contact.host == host);
-    let (last, has_answered) =
-        (own().next_back()?.answer, own().any(|contact| contact.answer == Answered::Yes));
-    // A failed control check counts for the module, and a local fault for nobody.
-    let may_count = report.outcome.is_failure() && report.outcome != Outcome::Unreliable;
-    let is_in_vain = may_count && own().map(|contact| contact.took).sum::<Duration>() >= LONG;
-    match last {
-        _ if is_in_vain && has_answered => Some(Outcome::Timeout),
-        Answered::TooLate if !has_answered => Some(Outcome::Timeout),
+    let (last, has_answered) = (own().next_back()?, own().any(|contact| contact.answer == Answered::Yes));
+    let is_in_vain = own().all(|contact| contact.is_in_vain);
+    let is_long = is_in_vain && own().map(|contact| contact.took).sum::<Duration>() >= LONG;
+    match last.answer {
+        _ if is_long && has_answered => Some(Outcome::Timeout),
+        Answered::TooLate if !has_answered || last.took >= FAIR_TRY => Some(Outcome::Timeout),
         Answered::NoConnection if !has_answered => Some(Outcome::Error),
         _ => None,
     }
@@ -189,9 +191,13 @@ struct EndedCheck {
 impl EndedCheck {
     fn count(mut self, run: RunId, table: &HealthTable) {
         let Report { outcome, reason, evidence, .. } = &self.report;
-        table.note(self.module.id(), *outcome, evidence.answered_in, self.at);
-        if outcome.is_failure() && *reason != Some(Reason::LearntDeadline) && evidence.answered_in >= LONG {
-            table.add(self.module.id(), &Tally::no_answer(evidence.answered_in));
+        // The end of the run's time may count against hosts, but the module might have concluded later.
+        if !reason.is_some_and(Reason::is_end_of_run) {
+            table.note(self.module.id(), *outcome, evidence.answered_in, self.at);
+            if outcome.is_failure() && *reason != Some(Reason::LearntDeadline) && evidence.answered_in >= LONG
+            {
+                table.add(self.module.id(), &Tally::no_answer(evidence.answered_in));
+            }
         }
         table.note_failed_controls(run, &self.module, &evidence.controls);
         table.note_failures(run, &mut self.report, self.began, false);
@@ -218,9 +224,8 @@ impl HealthUpdates {
         table.note_evidence(module, &report.evidence);
         table.note_successes(report);
         let is_conclusive = report.outcome.is_conclusive();
-        let was_cut_short = report.reason.is_some_and(Reason::is_end_of_run);
         let is_at_hand = is_conclusive && report.evidence.requests == 0;
-        if was_cut_short || is_at_hand || report.was_refused() {
+        if is_at_hand || report.was_refused() {
             return;
         }
         self.has_conclusion |= is_conclusive;
@@ -330,5 +335,42 @@ mod update_tests {
             (5, 1),
             "it is written, and no fault of the site"
         );
+    }
+
+    #[test]
+    fn a_host_counts_by_what_a_check_lost_to_it() {
+        use Answered::{TooLate, Yes};
+        let (hit, cut) = ((Outcome::Hit, None), (Outcome::Timeout, Some(Reason::TimeBudget)));
+        for (why, (outcome, reason), contacts, opens) in [
+            ("it stalls in the control check", hit, [("a", Yes, 0, false), ("a", TooLate, 3, true)], true),
+            (
+                "its control check had little time",
+                hit,
+                [("a", Yes, 0, false), ("a", TooLate, 1, true)],
+                false,
+            ),
+            ("its control check is only unclear", hit, [("a", Yes, 0, false), ("a", Yes, 2, true)], false),
+            ("another host concluded", hit, [("a", Yes, 2, true), ("b", Yes, 0, false)], true),
+            ("it was useless, but soon", hit, [("a", Yes, 0, true), ("b", Yes, 0, false)], false),
+            ("its other source concluded", hit, [("a", Yes, 2, true), ("a", Yes, 0, false)], false),
+            ("it had a fair time", cut, [("b", Yes, 0, true), ("a", TooLate, 6, true)], true),
+            ("it had answered", cut, [("b", Yes, 0, true), ("a", Yes, 2, true)], false),
+        ] {
+            let (table, module) = (HealthTable::default(), Module::example("m"));
+            let contacts = contacts.map(|(host, answer, secs, is_in_vain)| Contact {
+                host: host.into(),
+                answer,
+                took: Duration::from_secs(secs),
+                is_in_vain,
+            });
+            let evidence = Evidence { requests: 2, contacts: contacts.to_vec(), ..Evidence::default() };
+            let report = Report { reason, evidence, ..Report::bare(outcome, Reason::Weak) };
+            for _ in 0..3 {
+                assert!(table.circuits.of("a").is_none(), "{why}");
+                let mut updates = HealthUpdates { has_conclusion: true, ..HealthUpdates::new(RunId::new()) };
+                updates.take(&table, &module, &report, Duration::from_secs(7), Timestamp::now());
+            }
+            assert_eq!((table.circuits.of("a").is_some(), table.circuits.of("b")), (opens, None), "{why}");
+        }
     }
 }
