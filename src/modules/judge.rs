@@ -76,7 +76,7 @@ pub(super) fn barrier_of(
 /// Applies the rules to the answers of one source, none of which is a barrier. If a search did not end in time, the verdict
 /// is a timeout. If one found nothing and did not read to the end, there is no conclusion.
 pub(super) fn judge_answers(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> Verdict {
-    values.searches.forget_cuts();
+    values.searches.set_cut(false);
     let verdict = apply_rules(module, answers, values);
     if values.searches.is_out_of_time() {
         return Verdict::new(Outcome::Timeout, Some(Reason::TimeoutRules), None);

@@ -130,9 +130,9 @@ impl Searches {
         self.is_cut.get()
     }
 
-    /// Forgets what was not read so far.
-    pub(crate) fn forget_cuts(&self) {
-        self.is_cut.set(false);
+    /// Notes whether a part of a text was not read, or forgets what was not read so far.
+    pub(crate) fn set_cut(&self, is_cut: bool) {
+        self.is_cut.set(is_cut);
     }
 
     fn may_continue(&self) -> bool {

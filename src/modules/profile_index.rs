@@ -143,7 +143,7 @@ impl ProfileIndex {
             let (label, rest) = host.split_once('.')?;
             let is_persons = label.len() > 2 && !NAMES.other_hosts.contains(&label);
             let below = self.labels.get(&bare_host(rest)).filter(|_| is_persons)?;
-            let is_whole = |form: &&Form| form.after.eq_ignore_ascii_case(path.trim_end_matches('/'));
+            let is_whole = |form: &&Form| form.after.eq_ignore_ascii_case(url.path().trim_end_matches('/'));
             below.iter().filter(is_whole).find_map(|form| named(&form.module, label))
         })
     }
@@ -276,11 +276,11 @@ mod tests {
             ("https://twitter.com/jack", "x", "jack"),
             ("https://www.youtube.com/@veritasium", "youtube", "veritasium"),
             ("https://old.reddit.com/user/spez", "reddit", "spez"),
-            ("https://staff.tumblr.com/", "tumblr", "staff"),
+            ("https://staff.tumblr.com/?ref=x", "tumblr", "staff"),
             ("https://news.ycombinator.com/user?id=pg", "hacker_news", "pg"),
             ("https://news.ycombinator.com/user?id=dang#top", "hacker_news", "dang"),
             ("https://gist.github.com/alice-gist/123", "github", "alice-gist"),
-            ("https://alice-sub.medium.com/", "medium", "alice-sub"),
+            ("https://alice-sub.medium.com/#about", "medium", "alice-sub"),
             ("https://www.pinterest.de/alicepin/", "pinterest", "alicepin"),
             ("https://pinterest.co.uk/alicepin", "pinterest", "alicepin"),
             ("https://de.linkedin.com/in/alice-a", "linkedin", "alice-a"),

@@ -5,6 +5,7 @@ use url::Url;
 
 use super::list::LIST;
 use crate::base::encoding::percent_decode_lossy;
+use crate::modules::identity::site;
 use crate::modules::probe::Response;
 use crate::modules::query::SearchType;
 use crate::modules::reason::Reason;
@@ -76,11 +77,11 @@ fn foreign<T: PartialEq>(
 /// Returns whether the query string of another page than the requested one has the requested address.
 fn leads_back(target: &Url, asked: &Url) -> bool {
     let (parts, page) = (segments(asked), segments(target));
-    let is_same_host = target.host_str() == asked.host_str();
+    let is_same_site = site(target) == site(asked);
     let (is_page, back) = match asked.query() {
         _ if !parts.is_empty() => (page.ends_with(&parts), path(asked)),
-        Some(query) => (page.is_empty() && is_same_host, percent_decode_lossy(query).to_lowercase()),
-        None => (is_same_host, asked.host_str().unwrap_or_default().to_owned()),
+        Some(query) => (page.is_empty() && is_same_site, percent_decode_lossy(query).to_lowercase()),
+        None => (is_same_site, asked.host_str().unwrap_or_default().to_owned()),
     };
     let query = percent_decode_lossy(&percent_decode_lossy(target.query().unwrap_or_default()));
     !is_page && query.to_lowercase().contains(&back)

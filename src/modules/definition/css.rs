@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::text::{Short, ShortOrLong, yes};
 use crate::modules::answer::Answer;
-use crate::modules::html::{Element, Selector};
+use crate::modules::html::{Element, MAX_FOUND, Selector};
 use crate::modules::template::{Pattern, Values};
 use crate::modules::text::same_name;
 
@@ -49,12 +49,14 @@ impl Short for CssCondition {
 }
 
 impl CssCondition {
-    /// Returns whether the rule holds on the page. On a page that was cut off, no element can be proved to be
-    /// missing.
+    /// Returns whether the rule holds on the page. On a page that was cut off, or of which not all that the rule is about
+    /// is read, no element can be proved to be missing.
     pub(crate) fn holds(&self, answer: &Answer<'_>, values: &Values<'_>) -> bool {
-        let mut elements = answer.page().select(&self.select).into_iter();
-        let is_found = elements.any(|element| self.fits(answer, element, values));
-        if self.exists { is_found } else { !is_found && !answer.is_cut() }
+        let elements = answer.page().select(&self.select);
+        let is_found = elements.iter().take(MAX_FOUND).any(|element| self.fits(answer, element, values));
+        let is_cut = |it: &&Element| self.attribute.is_none() && answer.page().is_text_cut(it, false);
+        let is_whole = || !answer.is_cut() && elements.len() <= MAX_FOUND && !elements.iter().any(is_cut);
+        is_found == self.exists && (is_found || is_whole())
     }
 
     /// Returns the description for people.
@@ -72,15 +74,14 @@ impl CssCondition {
         self.exists && self.equals_query == Some(true)
     }
 
-    /// Returns whether an element meets the condition. The text of the last element of a page that was cut off may
-    /// continue after the cut.
+    /// Returns whether an element meets the condition. A text that was cut off continues after the cut.
     fn fits(&self, answer: &Answer<'_>, element: &Element, values: &Values<'_>) -> bool {
         if self.attribute.is_none() && self.matches.is_none() && self.equals_query.is_none() {
             return true;
         }
         let attribute = self.attribute.as_ref().map(|name| name.to_ascii_lowercase());
         let Some(text) = answer.page().value(element, attribute.as_deref()) else { return false };
-        let is_cut = self.attribute.is_none() && answer.is_cut() && answer.page().is_last(element);
+        let is_cut = self.attribute.is_none() && answer.page().is_text_cut(element, answer.is_cut());
         let matches = self.matches.as_ref().is_none_or(|pattern| pattern.is_found_in(&text, is_cut, values));
         let trimmed = text.trim();
         let name = trimmed.strip_prefix('@').unwrap_or(trimmed);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::modules::pointer::Pointer;
@@ -50,11 +50,13 @@ pub struct JsonRule {
     /// Whether a value must be present (`true`) or absent (`false`). Null counts as absent.
     pub exists: Option<bool>,
     /// The JSON value that the selected value must equal.
+    #[serde(default, deserialize_with = "value", skip_serializing_if = "Option::is_none")]
     pub equals: Option<Value>,
     /// The JSON values of which the selected value must equal one.
     #[schemars(length(min = 1))]
     pub any_of: Option<Vec<Value>>,
     /// The JSON value that no selected value may equal.
+    #[serde(default, deserialize_with = "value", skip_serializing_if = "Option::is_none")]
     pub not_equals: Option<Value>,
     /// Whether the value, as text, must be the query's normal form, regardless of case.
     pub equals_query: Option<bool>,
@@ -166,6 +168,11 @@ impl JsonRule {
     pub(crate) fn is_positive(&self) -> bool {
         self.exists == Some(true) || self.conditions().any(|(_, is_positive, _)| is_positive)
     }
+}
+
+/// Reads a value that may be null, which is not a missing one.
+fn value<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
 }
 
 fn is_query(value: &Value, values: &Values<'_>) -> bool {

@@ -55,7 +55,7 @@ fn member(schema: &'static Value, name: &str) -> &'static Value {
     schema["properties"].get(name).unwrap_or(&schema["additionalProperties"])
 }
 
-/// Removes the members of an entry that are null or have their default value.
+/// Removes the members of an entry that are null, where not any value is allowed, or have their default value.
 pub(super) fn strip(entry: &mut Value) {
     strip_part(&SCHEMA["items"], entry);
 }
@@ -71,7 +71,8 @@ fn strip_part(schema: &'static Value, value: &mut Value) {
         Value::Object(members) => members.retain(|name, value| {
             let schema = member(schema, name);
             strip_part(schema, value);
-            !schema.is_object() || (!value.is_null() && schema["default"] != *value)
+            let is_any = schema.as_object().is_none_or(|limits| limits.keys().eq(["description"]));
+            is_any || (!value.is_null() && schema["default"] != *value)
         }),
         _ => {}
     }

@@ -8,9 +8,10 @@ use serde_json::Value;
 use super::transform;
 use super::{Item, Reading};
 use crate::modules::definition::{LongExtractor, MAX_VALUES, Reads, Source, Transform, as_text};
+use crate::modules::html::MAX_FOUND;
 use crate::modules::pattern::{SearchRegex, Searches};
 use crate::modules::pointer::{Key, Pointer};
-use crate::modules::script_json;
+use crate::modules::script_json::{self, MAX_COST, measure};
 use crate::modules::template::Values;
 
 /// The default maximum number of values of one extractor.
@@ -183,8 +184,8 @@ impl Source {
             Reads::Group(group) => values(item?.groups.get(*group)?.as_deref()),
             Reads::Css(selector, attribute) => {
                 let page = answer?.page();
-                let found = page.select(selector).into_iter();
-                values(found.filter_map(|element| page.value(element, attribute.as_deref())))
+                let read = |element| page.value(element, attribute.as_deref());
+                values(page.select(selector).into_iter().filter_map(read).take(MAX_FOUND))
             }
             Reads::Meta(name) => values(answer?.page().metas(name)),
             Reads::Title => values(answer?.title()),
@@ -198,7 +199,15 @@ impl Source {
             Reads::Cookie(name) => values(answer?.cookie(name)),
             Reads::FinalUrl => values([answer?.response.final_url.as_str()]),
             Reads::Lines => values(lines(answer?.text())),
-            Reads::JsonLines => values(lines(answer?.text()).filter_map(script_json::read)),
+            Reads::JsonLines => {
+                // All lines together have the limit of one document.
+                let mut cost = 0;
+                values(lines(answer?.text()).filter_map(|line| {
+                    cost += measure(line)?.1;
+                    filled.searches.set_cut(filled.searches.is_cut() || cost > MAX_COST);
+                    (cost <= MAX_COST).then(|| script_json::read(line))?
+                }))
+            }
         })
     }
 }

@@ -10,6 +10,7 @@ use super::page_profile::PageProfile;
 use super::valid::{fit, valid};
 use super::{Answers, Item, Reading};
 use crate::modules::definition::{Entry, Extractor, ListResult, MainResult, Probe, ResultType, as_text};
+use crate::modules::html::MAX_FOUND;
 use crate::modules::outcome::Finding;
 use crate::modules::query::SearchType;
 use crate::modules::template::Values;
@@ -163,7 +164,7 @@ impl ListResult {
                 }
             }
         }
-        items.len() >= MAX_ITEMS
+        items.len() >= if self.each.starts_with("css:") { MAX_FOUND } else { MAX_ITEMS }
     }
 
     fn texts(&self, reading: &Reading<'_, '_>, item: &Item<'_>) -> Vec<String> {

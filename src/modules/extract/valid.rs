@@ -72,7 +72,7 @@ fn is_below(name: &str, zone: &str) -> bool {
 /// Returns an absolute `http` or `https` address.
 pub(super) fn web_address(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
-    let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
+    let is_web = matches!(&*text.split_once("://")?.0.to_ascii_lowercase(), "http" | "https");
     // The parser encodes characters such as spaces. An address without any of them stays as it was written.
     let is_plain = text.is_ascii() && !text.bytes().any(|b| b <= b' ' || b"<>\"\\^`{|}".contains(&b));
     is_web.then(|| if is_plain { text.to_owned() } else { url.into() })

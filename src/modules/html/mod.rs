@@ -23,8 +23,8 @@ const MAX_DEPTH: usize = 512;
 const IMPLIED_REACH: usize = 16;
 /// The maximum size of an element's text, in bytes. Scripts are not cut, since they cannot be nested.
 const MAX_ELEMENT_TEXT: usize = 20_000;
-/// The maximum number of elements that a selector finds.
-const MAX_FOUND: usize = 1_000;
+/// The maximum number of elements of a selector whose values are read.
+pub(crate) const MAX_FOUND: usize = 1_000;
 /// The maximum number of scripts that are read.
 const MAX_SCRIPTS: usize = 300;
 
@@ -124,18 +124,20 @@ impl Page {
         }
     }
 
-    /// Returns whether the element's text extends to the end of the text that was read.
-    pub(crate) fn is_last(&self, element: &Element) -> bool {
-        element.text.end >= length(if element.is_raw { &self.raw } else { &self.text })
+    /// Returns whether the element's text is longer than what is read of it, or may continue where the page was cut off.
+    pub(crate) fn is_text_cut(&self, element: &Element, is_page_cut: bool) -> bool {
+        (!element.is_raw && element.text.len() > MAX_ELEMENT_TEXT)
+            || (is_page_cut
+                && element.text.end >= length(if element.is_raw { &self.raw } else { &self.text }))
     }
 
-    /// Returns the elements that a selector finds, in document order, at most 1,000.
+    /// Returns the elements that a selector finds, in document order.
     pub(crate) fn select(&self, selector: &Selector) -> Vec<&Element> {
         let found = selector.alternatives.iter().flat_map(|compounds| self.matching(compounds));
         let mut found: Vec<usize> = found.collect();
         found.sort_unstable();
         found.dedup();
-        found.into_iter().take(MAX_FOUND).map(|index| &self.elements[index]).collect()
+        found.into_iter().map(|index| &self.elements[index]).collect()
     }
 
     /// Returns the indices of the elements that match the last compound inside elements that match the others. Since

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::evidence::Side;
 use crate::modules::answer::Answer;
 use crate::modules::definition::as_text;
-use crate::modules::html::Selector;
+use crate::modules::html::{MAX_FOUND, Selector};
 use crate::modules::probe::Response;
 use crate::modules::tables;
 use crate::modules::text::{same_name, squeeze};
@@ -225,7 +225,7 @@ fn names(answer: &Answer<'_>) -> Vec<(String, String)> {
     let (page, mut found) = (answer.page(), Vec::<(String, String)>::new());
     for (attribute, sign) in NAMES {
         let Ok(selector) = Selector::parse(&format!("[{attribute}]")) else { continue };
-        for element in page.select(&selector) {
+        for element in page.select(&selector).into_iter().take(MAX_FOUND) {
             let names = page.attribute(element, attribute).unwrap_or_default().split_whitespace();
             for name in names.filter(|name| is_plain(name) && !name.contains(':')) {
                 let select = format!("{sign}{name}");
