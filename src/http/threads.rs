@@ -88,9 +88,8 @@ impl Threads {
         let (give, given) = mpsc::sync_channel::<Work>(1);
         let body = move || {
             let _slot = slot;
-            let work = given.recv();
-            // The channel takes half a KiB, and the work may last long.
-            drop(given);
+            // The channel takes half a KiB, and is gone before the work begins, which may last long.
+            let work = given.into_iter().next();
             work.map(|work| work()).unwrap_or_default();
         };
         start("http-stream", STREAM_STACK_BYTES, body)
