@@ -30,7 +30,7 @@ pub fn batch_name(text: &str) -> Result<Option<String>, Refusal> {
     Ok(Some(text.trim().to_owned()).filter(|name| !name.is_empty()))
 }
 
-/// A batch to be created.
+/// A batch to be created. The store dates it.
 #[derive(Debug, Clone)]
 pub struct NewBatch {
     /// The id of the batch.
@@ -41,8 +41,6 @@ pub struct NewBatch {
     pub name: Option<String>,
     /// Whether its searches query the simulated web.
     pub simulated: bool,
-    /// The time at which it was accepted.
-    pub created_at: Timestamp,
     /// The searches with their places in the request, in this order.
     pub rows: Vec<(u32, Search)>,
     /// The caller's `Idempotency-Key`, if there is one.
@@ -141,7 +139,7 @@ words! {
 pub struct BatchRow {
     /// The place of the search in the request, from 1.
     pub position: u32,
-    /// What is searched.
+    /// What is searched. If this version of the program cannot read it, it has the type and the query at most.
     pub search: Search,
     /// `pending`, `skipped`, `refused`, or the status of the run.
     pub status: String,

@@ -190,11 +190,13 @@ pub struct StoredChange {
     pub difference: Value,
 }
 
-/// A watch whose last run has ended, or was deleted, and was not compared yet.
+/// The last run of a watch, which has ended, or was deleted, and was not compared yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EndedRun {
     /// The watch.
-    pub watch: Watch,
+    pub watch: WatchId,
+    /// Its account.
+    pub account: AccountId,
     /// The run.
     pub run: RunId,
     /// The last conclusions before the run, as JSON. `None` if it is the watch's first run.

@@ -13,7 +13,7 @@ use crate::model::drive::Resumable;
 use crate::model::refusal::{Code, Refusal};
 use crate::model::run::{ModuleReport, RunOptions, RunSummary};
 use crate::model::search::Search;
-use crate::model::start::{Cause, NewRun, Started};
+use crate::model::start::{Cause, NewRun, Started, WatchStart};
 use crate::modules::catalog::{Catalog, Choice, ChoiceError, Selection};
 use crate::modules::module::Module;
 use crate::modules::outcome::Outcome;
@@ -87,8 +87,12 @@ impl Runs {
         // A picture may be on the searched domain itself.
         options.avatars &= !choice.passive;
         new.owner = slot.as_ref().map(|_| self.instance);
-        new.is_unconfirmed =
-            new.idempotency.is_none() && matches!(new.cause, Cause::Request | Cause::Retry(_));
+        // A request for a lead needs no key, since a repetition finds the run by its lead.
+        new.is_unconfirmed = new.idempotency.is_none()
+            && matches!(
+                new.cause,
+                Cause::Request | Cause::Retry(_) | Cause::Watch(WatchStart { due_at: None, .. })
+            );
         match self.store.start(&new)? {
             Started::Repeated(id) => return Ok(StartResult::Repeated(id)),
             Started::Refused(refusal) => return Err(refusal),

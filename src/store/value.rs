@@ -103,6 +103,17 @@ impl FromRow for () {
     }
 }
 
+/// The last part of a row, which may be unreadable while what comes before is needed.
+impl<T: FromRow> FromRow for Result<T> {
+    fn from_row(row: &mut Row) -> Result<Self> {
+        Ok(row.read())
+    }
+
+    fn columns() -> String {
+        T::columns()
+    }
+}
+
 macro_rules! tuples {
     ($(($($part:ident),+))+) => {
         $(impl<$($part: FromRow),+> FromRow for ($($part,)+) {

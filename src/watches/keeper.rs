@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::baseline::Baseline;
 use crate::account::service::Accounts;
-use crate::base::ids::AccountId;
+use crate::base::ids::{AccountId, WatchId};
 use crate::base::pages::{all_pages, each_item};
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
@@ -47,20 +47,27 @@ impl WatchKeeper {
     /// Compares the runs that have ended, and starts those that are due. The maintenance thread calls this about once a
     /// second. Failures are logged: the next call tries again.
     pub fn run_due_tasks(&self) {
-        if let Err(refusal) = self.close_ended().map_err(Refusal::from).and_then(|()| self.start_due()) {
-            log!(refusal.log_level(), "cannot keep watches for now: {refusal}");
+        for done in [self.close_ended(), self.start_due()] {
+            if let Err(refusal) = done {
+                log!(refusal.log_level(), "cannot keep watches for now: {refusal}");
+            }
         }
     }
 
     /// Starts the runs that are due, in batches and in the order in which they became due.
     fn start_due(&self) -> Result<(), Refusal> {
-        let due = |last: Option<&Watch>| {
-            self.store.due_watches(self.simulated, last.map(|last| (last.next_at, last.id)), BATCH)
+        type Due = (Timestamp, WatchId, Result<Watch, StorageError>);
+        let due = |last: Option<&Due>| {
+            self.store.due_watches(self.simulated, last.map(|(at, id, _)| (*at, *id)), BATCH)
         };
         let mut full = HashSet::new();
-        each_item(BATCH, due, |watch| match full.contains(&watch.account) {
-            true => Ok(()),
-            false => self.start(watch, &mut full),
+        each_item(BATCH, due, |(_, id, watch)| {
+            let done = match watch {
+                Ok(watch) if full.contains(&watch.account) => Ok(()),
+                Ok(watch) => self.start(watch, &mut full),
+                Err(error) => Err(error.clone().into()),
+            };
+            or_logged(*id, done)
         })
     }
 
@@ -130,35 +137,32 @@ impl WatchKeeper {
     }
 
     /// Compares the runs that have ended with the baselines of their watches.
-    fn close_ended(&self) -> Result<(), StorageError> {
-        loop {
-            let ended = self.store.ended_runs(self.simulated, BASELINES)?;
-            for one in &ended {
-                let shown = match self.compare(one) {
-                    Err(error) if !error.is_unavailable() => {
-                        // Other watches continue.
-                        error!(
-                            "watch {}: the run {} cannot be read to be compared: {error}",
-                            one.watch.id, one.run
-                        );
-                        Comparison::default()
-                    }
-                    compared => compared?,
-                };
-                let changes = shown.changes.len();
-                if self.store.close_run(one, &shown)? && changes > 0 {
-                    info!("watch {}: {changes} changes in the run {}", one.watch.id, one.run);
-                }
+    fn close_ended(&self) -> Result<(), Refusal> {
+        let ended = |last: Option<&EndedRun>| {
+            self.store.ended_runs(self.simulated, last.map(|last| last.watch), BASELINES)
+        };
+        each_item(BASELINES, ended, |one| or_logged(one.watch, self.close(one).map_err(Refusal::from)))
+    }
+
+    fn close(&self, ended: &EndedRun) -> Result<(), StorageError> {
+        let EndedRun { watch, run, .. } = ended;
+        let shown = match self.compare(ended) {
+            Err(error) if !error.is_unavailable() => {
+                error!("watch {watch}: the run {run} cannot be read to be compared: {error}");
+                Comparison::default()
             }
-            if ended.len() < BASELINES {
-                return Ok(());
-            }
+            compared => compared?,
+        };
+        let changes = shown.changes.len();
+        if self.store.close_run(ended, &shown)? && changes > 0 {
+            info!("watch {watch}: {changes} changes in the run {run}");
         }
+        Ok(())
     }
 
     fn compare(&self, ended: &EndedRun) -> Result<Comparison, StorageError> {
         let nothing = Ok(Comparison::default());
-        let Some(found) = self.store.run(ended.run, ended.watch.account)? else { return nothing };
+        let Some(found) = self.store.run(ended.run, ended.account)? else { return nothing };
         let record = self.runs.record(found)?;
         let Some(run) = record.findings() else { return nothing };
         let catalog = self.runs.catalog();
@@ -170,10 +174,21 @@ impl WatchKeeper {
                 Ok(Comparison { changes, baseline: Some(json!(baseline).to_string()) })
             }
             Err(error) => {
-                warn!("watch {}: the run {} is not compared: {error}", ended.watch.id, ended.run);
+                warn!("watch {}: the run {} is not compared: {error}", ended.watch, ended.run);
                 nothing
             }
         }
+    }
+}
+
+/// Logs what a watch failed with, so that the others go on, unless the store is unavailable to them, too.
+fn or_logged(watch: WatchId, done: Result<(), Refusal>) -> Result<(), Refusal> {
+    match done {
+        Err(refusal) if refusal.code != Code::Unavailable => {
+            error!("watch {watch}: cannot be kept for now: {refusal}");
+            Ok(())
+        }
+        done => done,
     }
 }
 

@@ -435,7 +435,6 @@ impl<'a> Model<'a> {
                     account,
                     name: None,
                     simulated: false,
-                    created_at: now,
                     rows: rows.iter().map(|position| (*position, search("someone"))).collect(),
                     idempotency: self.key(op.key),
                 };

@@ -40,7 +40,7 @@ impl Fixture {
     }
 
     fn due_watches(&self) -> Vec<WatchId> {
-        self.store.due_watches(false, None, 100).unwrap().iter().map(|watch| watch.id).collect()
+        self.store.due_watches(false, None, 100).unwrap().iter().map(|(_, id, _)| *id).collect()
     }
 
     /// Returns a run of a watch, which was due at `next_at` if it is not on request.
@@ -125,14 +125,19 @@ on_both! {
         let paused = WatchUpdate { state: Some(WatchState::Paused), ..WatchUpdate::default() };
         f.store.change_watch(f.account.id, watch.id, &paused, &Origin::CLI).unwrap();
         assert!(f.is_not_due(&watch));
+        let undone = NewRun { is_unconfirmed: true, owner: None, ..f.run_of(&watch, false) };
+        f.refuse_confirmations();
+        assert_eq!([undone, f.run_of(&watch, false)].map(|run| f.store.start(&run).is_err()), [true; 2], "both are refused");
+        f.store.undo_unconfirmed(Duration::ZERO).unwrap();
+        f.store.before_each(|_| Ok(()));
         let run = f.start(f.run_of(&watch, false));
-        assert_eq!(f.summary(&run).watch, Some(watch.id));
+        assert_eq!((f.summary(&run).watch, f.used()), (Some(watch.id), 1));
         assert_eq!(f.store.start(&f.run_of(&watch, false)).unwrap(), Started::Repeated(run.id));
         let open = f.read(&watch);
         assert_eq!((open.next_at, open.last_run, open.is_open), (watch.next_at, Some(run.id), true));
-        assert_eq!(f.store.ended_runs(false, 10).unwrap(), []);
+        assert_eq!(f.store.ended_runs(false, None, 10).unwrap(), []);
         f.finish(&run, &completed());
-        assert_eq!(f.store.ended_runs(false, 10).unwrap()[0].run, run.id);
+        assert_eq!(f.store.ended_runs(false, None, 10).unwrap()[0].run, run.id);
         // A deleted run is no answer, even if the watch is not closed yet.
         assert_eq!(f.store.delete(run.id, f.account.id, false, &Origin::CLI).unwrap(), [run.id]);
         let next = f.start(f.run_of(&watch, false));
@@ -157,7 +162,7 @@ on_both! {
         let other = f.added_webhook(&[EventType::RunFailed]).id;
         let watch = f.added_watch(&f.new_watch());
         let run = f.ended_run_of(&watch);
-        let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
+        let ended = f.store.ended_runs(false, None, 10).unwrap().remove(0);
         assert_eq!((ended.run, &ended.baseline), (run.id, &None));
         let changes = vec![change(ChangeKind::Added), change(ChangeKind::Changed)];
         let shown = Comparison { changes, baseline: Some("{}".into()) };
@@ -182,7 +187,7 @@ on_both! {
         f.store.change_watch(f.account.id, watch.id, &only, &Origin::CLI).unwrap();
         for (kind, messages) in [(ChangeKind::Changed, 0), (ChangeKind::Removed, 1)] {
             f.ended_run_of(&watch);
-            let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
+            let ended = f.store.ended_runs(false, None, 10).unwrap().remove(0);
             let shown = Comparison { changes: vec![change(kind)], baseline: None };
             assert!(f.store.close_run(&ended, &shown).unwrap());
             let count = |webhook| f.store.deliveries(webhook, None, 10).unwrap().len();
@@ -193,14 +198,14 @@ on_both! {
     fn deletions_end_a_watch_and_old_changes_are_swept(f) {
         let watch = f.added_watch(&f.new_watch());
         let run = f.ended_run_of(&watch);
-        let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
+        let ended = f.store.ended_runs(false, None, 10).unwrap().remove(0);
         let shown = Comparison { changes: vec![change(ChangeKind::Added)], baseline: None };
         f.store.close_run(&ended, &shown).unwrap();
         f.make_due(100);
         // A run that is deleted before it was compared does not keep the watch from going on.
         let open = f.start(f.run_of(&f.read(&watch), true));
         assert_eq!(f.store.delete(open.id, f.account.id, false, &Origin::CLI).unwrap(), [open.id]);
-        let ended = f.store.ended_runs(false, 10).unwrap().remove(0);
+        let ended = f.store.ended_runs(false, None, 10).unwrap().remove(0);
         assert_eq!(ended.run, open.id);
         assert!(f.store.close_run(&ended, &Comparison::default()).unwrap());
         assert!(!f.read(&watch).is_open);

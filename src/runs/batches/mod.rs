@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use log::{debug, info, log};
+use log::{debug, error, info, log};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -104,8 +104,8 @@ impl Runs {
         idempotency: Option<Idempotency>,
         by: &Origin,
     ) -> Result<BatchId, Refusal> {
-        let (id, created_at, simulated) = (BatchId::new(), self.clock.now(), self.config.simulated);
-        let batch = NewBatch { id, account, name, simulated, created_at, rows, idempotency };
+        let (id, simulated) = (BatchId::new(), self.config.simulated);
+        let batch = NewBatch { id, account, name, simulated, rows, idempotency };
         let added = self.store.add_batch(&batch, by)?;
         self.wake();
         match added {
@@ -218,8 +218,17 @@ impl Runs {
         let (_feeding, mut held) = (self.feeding.lock(), Vec::new());
         while let Some(slot) = self.reserve_for_batches()
             && let Some(next) = self.store.next_row(simulated, &held)?
-            && self.start_row(next, slot, &mut held)?
-        {}
+        {
+            let batch = next.row.batch;
+            match self.start_row(next, slot, &mut held) {
+                Err(refusal) if refusal.code != Code::Unavailable => {
+                    error!("batch {batch}: cannot continue for now: {refusal}");
+                    held.push(batch);
+                }
+                Ok(false) => break,
+                done => done.map(drop)?,
+            }
+        }
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use super::*;
 
 /// The most batches of an account that have not ended.
 const MOST_OPEN: u64 = 100;
-const INSERT: &str = "INSERT INTO batches (id, account, name, simulated, created_at, unconfirmed) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+const INSERT: &str = "INSERT INTO batches (id, account, name, simulated, created_at, unconfirmed) VALUES (?1, ?2, ?3, ?4, {now}, ?5)";
 /// Adds rows. `?2` is an array of `[POSITION, SEARCH]`.
 const INSERT_ROWS: &str = "INSERT INTO batch_rows (batch, position, search, state) \
      SELECT ?1, CAST(value ->> 0 AS bigint), value ->> 1, 'pending' FROM json_each(?2)";
@@ -91,12 +91,13 @@ impl Store {
 
     /// Returns at most `count` rows of a batch with positions above `after`, in order.
     pub fn batch_rows(&self, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>> {
-        type Stored = (u32, Search, String, Option<RowRefusal>, Option<RunId>);
+        type Stored = (u32, String, String, Option<RowRefusal>, Option<RunId>);
         self.read("batch_rows", |tx| {
             let rows: Vec<Stored> = tx.all(ROWS, values![id, after, count])?;
             let ids = encode_ids(rows.iter().filter_map(|(.., run)| run.map(|run| run.0)))?;
             let runs: Vec<RunSummary> = tx.all(RUNS, values![ids])?;
-            let rows = rows.into_iter().filter_map(|(position, search, state, reason, id)| {
+            let rows = rows.into_iter().filter_map(|(position, text, state, reason, id)| {
+                let search = decode(&text).unwrap_or_else(|_| Search::of_unreadable(&text));
                 let run = runs.iter().find(|run| Some(run.id) == id).cloned();
                 let status = run.as_ref().map_or(state, |run| run.status.as_str().to_owned());
                 // A run may have been deleted between the two statements, and its row with it.
@@ -156,7 +157,7 @@ impl Store {
     }
 
     /// Ends the batches with no row that is pending and no run that is running, and reports each to the webhooks of its
-    /// account, once. Returns them.
+    /// account, once. Returns them. One that cannot be ended is logged, and holds up no other.
     pub fn end_batches(&self, simulated: bool) -> Result<Vec<BatchId>> {
         let operation = background("end_batches");
         let mut ended = Vec::new();
@@ -165,15 +166,18 @@ impl Store {
                 let Some(batch) = tx.first(END, values![id])? else { return Ok(false) };
                 report_end_of_batch(tx, &batch)?;
                 Ok(true)
-            })?;
-            ended.extend(is_ended.then_some(id));
+            });
+            match is_ended {
+                Err(error) if !error.is_unavailable() => log::error!("batch {id}: cannot be ended: {error}"),
+                is_ended => ended.extend(is_ended?.then_some(id)),
+            }
         }
         Ok(ended)
     }
 }
 
 fn add(tx: &mut Tx, batch: &NewBatch, by: &Origin) -> Result<Started> {
-    let NewBatch { id, account, name, simulated, created_at, rows, idempotency } = batch;
+    let NewBatch { id, account, name, simulated, rows, idempotency } = batch;
     if !lock(tx, *account)? {
         return Ok(Started::Refused(Refusal::unknown_key()));
     }
@@ -187,7 +191,7 @@ fn add(tx: &mut Tx, batch: &NewBatch, by: &Origin) -> Result<Started> {
     if tx.one::<u64>(open, values![*account])? >= MOST_OPEN {
         return Ok(Started::Refused(too_many(&format!("{MOST_OPEN} batches in progress: stop"))));
     }
-    let values = values![*id, *account, name.as_deref(), *simulated, *created_at, idempotency.is_none()];
+    let values = values![*id, *account, name.as_deref(), *simulated, idempotency.is_none()];
     tx.execute(INSERT, values)?;
     let encoded = rows.iter().map(|(position, search)| Ok((position, encode(search)?)));
     let encoded = encoded.collect::<Result<Vec<_>>>()?;

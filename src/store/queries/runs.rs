@@ -43,9 +43,9 @@ const STOP: &str = "UPDATE runs SET stopped_at = coalesce(stopped_at, ?3) WHERE 
 
 /// Selects runs that wait, unconfirmed, for longer than it takes to confirm them.
 const WAITING: &str = "SELECT id FROM runs WHERE unconfirmed AND status = 'running' AND owner IS NULL \
-     AND created_at < now() - ms(?1) LIMIT 100 /*pg FOR NO KEY UPDATE SKIP LOCKED */";
-const DELETE_BATCHES: &str = "DELETE FROM batches WHERE unconfirmed AND created_at < now() - ms(?1)";
-const DELETE_WATCHES: &str = "DELETE FROM watches WHERE unconfirmed AND created_at < now() - ms(?1)";
+     AND coalesce(lease_until, created_at) <= now() - ms(?1) LIMIT 100 /*pg FOR NO KEY UPDATE SKIP LOCKED */";
+const DELETE_BATCHES: &str = "DELETE FROM batches WHERE unconfirmed AND created_at <= now() - ms(?1)";
+const DELETE_WATCHES: &str = "DELETE FROM watches WHERE unconfirmed AND created_at <= now() - ms(?1)";
 
 impl Store {
     /// Saves what a driver has collected and renews the lease for `holds`, in one transaction. A result is unique in its run

@@ -6,11 +6,12 @@ use super::watches::{begin, take_place};
 use super::*;
 use crate::modules::query::Query;
 
-/// Adds a run. `?14` says whether the run has an owner, and therefore a driver from the start.
+/// Adds a run. `?14` says whether the run has an owner, and therefore a driver from the start. Otherwise `lease_until` is
+/// the time by the clock of the database, from which a confirmation is waited for.
 const INSERT: &str = "INSERT INTO runs (id, account, status, search_type, premium, simulated, \
      credits_charged, created_at, owner, lease_until, started_at, turn, query, progress, coverage, planned, \
      options, follow, root_run, parent_run, depth, watch, batch, retry_of, choice, unconfirmed, normal, following) \
-     VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CASE WHEN ?14 THEN now() + ms(?9) END, \
+     VALUES (?1, ?2, 'running', ?3, ?4, ?5, ?6, ?7, ?8, CASE WHEN ?14 THEN now() + ms(?9) ELSE now() END, \
      CASE WHEN ?14 THEN now() END, CASE WHEN NOT ?14 THEN {next_turn} END, \
      ?10, ?11, ?12, ?13, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, \
      CASE WHEN CAST(?16 AS text) IS NOT NULL AND CAST(?17 AS uuid) IS NULL THEN 'running' END)";
@@ -48,7 +49,12 @@ impl Store {
         let (id, may_be_undone) = (run.id.value(), run.is_unconfirmed);
         let is_driven = run.owner.is_some();
         let new = New { operation: "start", confirm: CONFIRM, id, may_be_undone, is_driven };
-        self.create(&new, is_created, |tx| start(tx, run))
+        let started = self.create(&new, is_created, |tx| start(tx, run))?;
+        if let (Started::Repeated(known), Cause::Watch(_)) = (&started, run.cause) {
+            // The request that has started the last run of the watch may have been refused.
+            self.change(Operation::from("confirm").light(), CONFIRM, values![*known])?;
+        }
+        Ok(started)
     }
 
     /// Counts the runs of the simulated or the real web that wait for their first driver, and those of an account among

@@ -16,6 +16,7 @@ row! {
 }
 
 row! { StoredChange from "" { id, kind, run_before, run_after, at, difference } }
+row! { EndedRun from "" { watch = "id", account, run = "last_run", baseline } }
 
 const COUNT: &str = "SELECT count(*) FROM watches WHERE account = ?1";
 const WEBHOOK: &str = "SELECT 1 FROM webhooks WHERE id = ?1 AND account = ?2";
@@ -35,9 +36,10 @@ const DELETE: &str = "DELETE FROM watches WHERE id = ?1 AND account = ?2 RETURNI
 const CHANGES: &str = "SELECT {row} FROM watch_changes WHERE watch = ?1 AND id < ?2 ORDER BY id DESC \
      LIMIT ?3";
 
-const DUE: &str = "SELECT {row} FROM watches WHERE {idle} AND next_at <= now() \
+const DUE: &str = "SELECT next_at, id, {row} FROM watches WHERE {idle} AND next_at <= now() \
      AND (next_at, id) > (?2, ?3) AND simulated = ?1 ORDER BY next_at, id LIMIT ?4";
-const EXISTS: &str = "SELECT 1 FROM runs WHERE id = ?1";
+/// Selects a run unless it was undone.
+const EXISTS: &str = "SELECT 1 FROM runs WHERE id = ?1 AND NOT (unconfirmed AND status <> 'running')";
 const BEGIN: &str = "UPDATE watches SET last_run = ?2, is_open = true, next_at = ?3 WHERE id = ?1";
 const PAUSE: &str = "UPDATE watches SET paused = 'credits' WHERE id = ?1 AND next_at = ?2 AND {idle} \
      RETURNING 1";
@@ -46,7 +48,7 @@ const UNPAID: &str = "SELECT DISTINCT account FROM watches WHERE paused = 'credi
 /// Makes watches active. `?2` and `?3` tell whether standard and premium runs can be paid.
 const RESUME: &str = "UPDATE watches SET paused = NULL WHERE id IN (SELECT id FROM watches WHERE account = ?1 \
      AND paused = 'credits' AND CASE WHEN premium THEN CAST(?3 AS boolean) ELSE CAST(?2 AS boolean) END ORDER BY id /*pg FOR NO KEY UPDATE */)";
-const ENDED: &str = "SELECT {row}, last_run, baseline FROM watches WHERE is_open AND simulated = ?1 \
+const ENDED: &str = "SELECT {row} FROM watches WHERE is_open AND simulated = ?1 AND id > ?3 \
      AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = watches.last_run AND r.status = 'running') ORDER BY id \
      LIMIT ?2";
 const CLOSE: &str = "UPDATE watches SET is_open = false, baseline = coalesce(?3, baseline) \
@@ -134,13 +136,13 @@ impl Store {
     }
 
     /// Returns at most `count` active watches of the simulated or the real web whose next run is due, after this one in
-    /// the order of `(next_at, id)`. Writes nothing.
+    /// the order of `(next_at, id)`. Writes nothing. One that cannot be read has an error instead.
     pub fn due_watches(
         &self,
         simulated: bool,
         after: Option<(Timestamp, WatchId)>,
         count: usize,
-    ) -> Result<Vec<Watch>> {
+    ) -> Result<Vec<(Timestamp, WatchId, Result<Watch>)>> {
         let (at, id) = after.unwrap_or((Timestamp::UNIX_EPOCH, WatchId(Uuid::nil())));
         self.all(background("due_watches"), DUE, values![simulated, at, id, count])
     }
@@ -176,17 +178,17 @@ impl Store {
         self.change(background("resume_paid").light(), RESUME, values![account, standard, premium]).map(drop)
     }
 
-    /// Returns at most `count` watches whose last run has ended or was deleted, and was not compared.
-    pub fn ended_runs(&self, simulated: bool, count: usize) -> Result<Vec<EndedRun>> {
-        let ended = self.all(background("ended_runs"), ENDED, values![simulated, count])?;
-        let run = |(watch, run, baseline)| EndedRun { watch, run, baseline };
-        Ok(ended.into_iter().map(run).collect())
+    /// Returns at most `count` runs that have ended or were deleted, and were not compared, of watches with ids above
+    /// `after`.
+    pub fn ended_runs(&self, simulated: bool, after: Option<WatchId>, count: usize) -> Result<Vec<EndedRun>> {
+        let after = after.unwrap_or(WatchId(Uuid::nil()));
+        self.all(background("ended_runs"), ENDED, values![simulated, count, after])
     }
 
     /// Records that the last run of a watch was compared, with what that has shown, and adds the deliveries that report it.
     /// Does nothing and returns `false` if the run was compared before.
     pub fn close_run(&self, ended: &EndedRun, shown: &Comparison) -> Result<bool> {
-        let watch = ended.watch.id;
+        let watch = ended.watch;
         self.write(background("close_run"), |tx| {
             if tx.execute(CLOSE, values![watch, ended.run, shown.baseline.as_deref()])? == 0 {
                 return Ok(false);

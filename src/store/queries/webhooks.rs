@@ -49,10 +49,12 @@ const REPLAY: &str = "UPDATE webhook_deliveries SET status = 'pending', due_at =
      RETURNING {row}";
 
 /// Selects the first due delivery of each enabled webhook. It steps in `webhook_deliveries_due` from one webhook to the next
-/// that something waits for, and reads few rows of each, however many wait. Nothing is read if nothing is due.
+/// that something waits for, and reads few rows of each, however many wait. Nothing is read if nothing is due to an enabled
+/// one.
 const DUE: &str = "WITH RECURSIVE waiting (webhook) AS (SELECT (SELECT d.webhook FROM webhook_deliveries d \
      WHERE d.due_at IS NOT NULL ORDER BY d.webhook LIMIT 1) WHERE EXISTS (SELECT 1 \
-     FROM webhook_deliveries d WHERE d.due_at <= now()) UNION ALL SELECT (SELECT d.webhook \
+     FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook WHERE d.due_at <= now() \
+     AND w.disabled IS NULL) UNION ALL SELECT (SELECT d.webhook \
      FROM webhook_deliveries d WHERE d.due_at IS NOT NULL AND d.webhook > w.webhook ORDER BY d.webhook \
      LIMIT 1) FROM waiting w WHERE w.webhook IS NOT NULL) SELECT d.id, d.webhook FROM (SELECT (SELECT d.id \
      FROM webhook_deliveries d WHERE d.webhook = w.id AND {is_due} ORDER BY d.due_at, d.id \
@@ -240,5 +242,34 @@ impl FromRow for Option<Attempt> {
         let (latency_ms, response_head) = row.read::<(Option<u64>, _)>()?;
         let latency_ms = latency_ms.unwrap_or_default();
         Ok(at.map(|at| Attempt { at, http_status, error, latency_ms, response_head }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_disabled_webhook_left_behind_has_nothing_read() {
+        const WAITING: &str = "PRAGMA defer_foreign_keys = ON; WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL \
+             SELECT i + 1 FROM n WHERE i < 1000) INSERT INTO webhooks (id, account, url, events, secret, disabled, \
+             created_at) SELECT CAST(printf('%016d', i) AS BLOB), zeroblob(16), '', '[]', zeroblob(60), \
+             CASE i WHEN 500 THEN 'owner' END, 0 FROM n; INSERT INTO webhook_deliveries (id, webhook, event, body, \
+             created_at, status, due_at) SELECT id, id, '', '', 0, 'pending', \
+             CASE WHEN disabled IS NULL THEN 9000000000000 ELSE 0 END FROM webhooks";
+        let store = crate::store::in_memory().unwrap();
+        let steps = store.write_if(
+            "test",
+            |_| false,
+            |tx| {
+                tx.batch(WAITING, "")?;
+                let Tx::Sqlite(on) = tx else { unreachable!() };
+                let mut due = on.prepare(crate::store::queries::fragments::complete::<()>(DUE))?;
+                assert!(!due.exists(("[]", 10))?);
+                Ok(due.get_status(rusqlite::StatementStatus::VmStep))
+            },
+        );
+        let steps = steps.unwrap();
+        assert!(steps < 1000, "{steps} steps for 1000 webhooks");
     }
 }
