@@ -17,8 +17,7 @@ const MAX_ENTRIES: usize = 20_000;
 /// Returns the entries of a file that can be read, each with its name in messages: its id if it has a usable one, otherwise
 /// its index in the file such as `[3]`. The mistakes of all other entries are added to `faults`.
 pub(super) fn entries(file: &str, text: &str, faults: &mut CatalogError) -> Vec<(String, Entry)> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let list = match serde_json::from_str(text) {
+    let list = match serde_json::from_str(text.strip_prefix('\u{feff}').unwrap_or(text)) {
         Ok(Value::Array(list)) if list.len() <= MAX_ENTRIES => list,
         wrong => {
             let fault = match wrong {
@@ -46,9 +45,6 @@ pub(super) fn entries(file: &str, text: &str, faults: &mut CatalogError) -> Vec<
             Err(mistakes) => faults.add(file, &name, &mistakes),
         }
     }
-    // Of two members with one name, the list has only the last.
-    let doubled = (entries.len() == list.len()).then(|| serde_json::from_str::<Vec<Entry>>(text).err());
-    faults.0.extend(doubled.flatten().map(|error| format!("{file}: {error}")));
     entries
 }
 
