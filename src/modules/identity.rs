@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use url::Url;
 
 use super::answer::Answer;
-use super::barrier::{final_target, leads_to_login, segments};
+use super::barrier::{final_target, leads_to_login, segments, site};
 use super::reason::Reason;
 use super::tables;
 use super::template::Values;
@@ -50,12 +50,6 @@ pub(crate) fn by_page(asked: &Url, answer: &Answer<'_>, values: &Values<'_>) -> 
     named
         .filter_map(|text| base.join(text.trim()).ok())
         .any(|found| names_another(asked, &found, values.name))
-}
-
-/// Returns the host without the prefixes that distinguish versions of one site.
-pub(super) fn site(url: &Url) -> &str {
-    let host = url.host_str().unwrap_or_default();
-    ["www.", "m.", "mobile."].iter().find_map(|front| host.strip_prefix(front)).unwrap_or(host)
 }
 
 /// Returns whether two addresses are the same page. Case, trailing slashes and the version of the site are ignored.

@@ -9,7 +9,8 @@ use std::sync::{Arc, LazyLock};
 use serde::Deserialize;
 use url::{Position, Url};
 
-use super::identity::{is_language, is_own_page, site};
+use super::barrier::site;
+use super::identity::{is_language, is_own_page};
 use super::module::Module;
 use super::query::domain::registrable;
 use super::query::{Query, SearchType};

@@ -5,7 +5,6 @@ use url::Url;
 
 use super::list::LIST;
 use crate::base::encoding::percent_decode_lossy;
-use crate::modules::identity::site;
 use crate::modules::probe::Response;
 use crate::modules::query::SearchType;
 use crate::modules::reason::Reason;
@@ -115,6 +114,12 @@ pub(crate) fn final_target(response: &Response) -> Url {
 
 fn is_redirect(response: &Response) -> bool {
     (300..400).contains(&response.status)
+}
+
+/// Returns the host without the prefixes that distinguish versions of one site.
+pub(crate) fn site(url: &Url) -> &str {
+    let host = url.host_str().unwrap_or_default();
+    ["www.", "m.", "mobile."].iter().find_map(|front| host.strip_prefix(front)).unwrap_or(host)
 }
 
 /// Returns the segments of the path, percent-decoded and in lower case.

@@ -20,7 +20,7 @@ use super::probe::Response;
 use super::reason::Reason;
 use super::template::Values;
 use address::is_login;
-pub(crate) use address::{final_target, leads_to_login, segments};
+pub(crate) use address::{final_target, leads_to_login, segments, site};
 pub(crate) use list::BARRIER_REACH;
 use list::{LIST, Needs, Pattern, Seen};
 
