@@ -9,7 +9,7 @@ import time
 
 from .server import BINARY, Server, percentile
 from .throughput import need
-from .world import TRUE_KINDS, World
+from .world import STALLING_KINDS, TRUE_KINDS, World
 
 ROUNDS = 3
 # Searches before the warm ones: enough for deadlines to be learned and circuits to open.
@@ -143,6 +143,34 @@ def bench_server(folder, world, flags):
     server.stop()
 
 
+def flags_of(world):
+    return ["--no-builtin", "--catalog", world.catalog, "--allow-private-targets", "--ca-file", world.ca]
+
+
+def bench_alone(folder, kind):
+    """Prints how long searches take if only sites of one kind cost them time."""
+    place = os.path.join(folder, kind)
+    os.mkdir(place)
+    os.chmod(place, 0o755)
+    world = World(place, alone=kind)
+    server = Server(place, *flags_of(world))
+    try:
+        cold = Search(server, "benchcold")
+        for number in range(WARM_UP):
+            Search(server, f"benchlearn{number}")
+        warm = [Search(server, f"benchwarm{number}") for number in range(ROUNDS)]
+        many, wall = at_once(server, 10, "many")
+    finally:
+        server.stop()
+        world.stop()
+    ratio = statistics.median(search.wall / world.sites.slowest(search.name) for search in warm)
+    print(
+        f"  {kind:12} cold {cold.wall:5.2f} s, warm {statistics.median(search.wall for search in warm):5.2f} s, {ratio:.2f}x the "
+        f"slowest live site; ten at once {600 / wall:5.1f} a minute; {summary(world, [cold, *warm, *many])}",
+        flush=True,
+    )
+
+
 def bench_command(world, flags):
     cpu, memory = [], []
     for number in range(ROUNDS):
@@ -169,9 +197,16 @@ def bench_search(folder):
     need("nginx", "nginx-light")
     os.chmod(folder, 0o755)
     world = World(folder)
-    flags = ["--no-builtin", "--catalog", world.catalog, "--allow-private-targets", "--ca-file", world.ca]
     try:
-        bench_server(folder, world, flags)
-        bench_command(world, flags)
+        bench_server(folder, world, flags_of(world))
+        bench_command(world, flags_of(world))
     finally:
         world.stop()
+
+
+def bench_stalls(folder):
+    print("\n== Searches of 60 sites over TLS, of which two keep checks from a conclusion in one way (medians)")
+    need("nginx", "nginx-light")
+    os.chmod(folder, 0o755)
+    for kind in STALLING_KINDS:
+        bench_alone(folder, kind)

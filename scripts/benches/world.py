@@ -1,4 +1,5 @@
-"""A web of 500 sites on loopback addresses for `scripts/bench search`: nginx speaks TLS, this program answers behind it.
+"""A web of 500 sites on loopback addresses for `scripts/bench search`: nginx speaks TLS, this program answers behind it, or by
+itself for the sites that stall or break off where nginx would not.
 
 The delays are log-normal with a median of 350 ms, a 90th percentile of 1.5 s and a 99th of 5 s, at most 8 s. 2 % of the
 sites never answer, some refuse connections, block, limit or fail, and some keep checks from a conclusion for long in other
@@ -6,6 +7,7 @@ ways. About 30 % of the live sites know a name that begins with `bench`, and no 
 """
 
 import asyncio
+import functools
 import hashlib
 import heapq
 import json
@@ -13,7 +15,9 @@ import math
 import os
 import random
 import socket
+import ssl
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -22,14 +26,22 @@ SITES = 500
 MEDIAN, SIGMA, SLOWEST = 0.35, 1.135, 8.0
 HIT_SHARE = 0.3
 # The number of sites of each kind. All others are live. "turned" answers a few requests and drips then, "partly" is silent for
-# half of the names.
+# half of the names, and "unknowing" for all that nobody has, those of control checks.
 KINDS = {
     **{"silent": 10, "refused": 3, "limited": 5, "blocked": 15, "broken": 5},
-    **{"head_only": 1, "head_drips": 1, "body_drips": 1, "redirected": 1, "loops": 1, "cut": 1, "turned": 1, "partly": 1},
-    **{"slow_limited": 1, "slow_blocked": 1, "slow_broken": 1},
+    **{"head_only": 1, "head_drips": 1, "body_drips": 1, "endless": 1, "redirected": 1, "loops": 1, "cut": 1, "turned": 1},
+    **{"slow_limited": 1, "slow_blocked": 1, "slow_broken": 1, "partly": 1, "unknowing": 1},
+    **{"tls_stalls": 1, "tls_reset": 1, "head_reset": 1, "body_reset": 1},
 }
+# The kinds of the sites with a listener of their own, and those of them that make no TLS connection.
+OWN_KINDS = ("tls_stalls", "tls_reset", "head_drips", "head_reset", "body_reset", "endless")
+TLS_KINDS = ("tls_stalls", "tls_reset")
+# What costs searches time: these kinds are played alone as well.
+STALLING_KINDS = [kind for kind in KINDS if kind not in ("refused", "limited", "blocked", "broken")]
+# The number of sites of a web in which one kind is played alone, of that kind in it, and the share of their delay.
+SITES_ALONE, OF_KIND_ALONE, FAST = 60, 2, 0.3
 # The kinds of the sites that tell the truth, if anything.
-TRUE_KINDS = ("live", "turned", "partly")
+TRUE_KINDS = ("live", "turned", "partly", "unknowing")
 # The delay of slow sites without a conclusion, and of each redirect that leads to another one.
 SLOW_SECS, REDIRECT_SECS = 6, 1.5
 DRIP_SECS = 0.3
@@ -46,34 +58,40 @@ def fraction(*parts):
 
 
 class Sites:
-    """The kind and the delays of each site. Equal seeds give equal sites."""
+    """The kind and the delays of each site, of all kinds or of one. Equal seeds give equal sites."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, alone=None):
         dice = random.Random(seed)
-        kinds = [kind for kind, count in KINDS.items() for _ in range(count)]
-        self.kinds = kinds + ["live"] * (SITES - len(kinds))
+        counts, self.count, share = KINDS, SITES, 1
+        if alone:
+            counts, self.count, share = {alone: OF_KIND_ALONE}, SITES_ALONE, FAST
+        if alone == "redirected":
+            # One of the others is what it leads to.
+            counts["silent"] = 1
+        kinds = [kind for kind, count in counts.items() for _ in range(count)]
+        self.kinds = kinds + ["live"] * (self.count - len(kinds))
         dice.shuffle(self.kinds)
-        self.base = [min(SLOWEST, MEDIAN * math.exp(dice.gauss(0, SIGMA))) for _ in range(SITES)]
+        self.base = [share * min(SLOWEST, MEDIAN * math.exp(dice.gauss(0, SIGMA))) for _ in range(self.count)]
         self.seed = seed
 
     def delay(self, site, name):
         return min(SLOWEST, self.base[site] * (0.8 + 0.4 * fraction(self.seed, "delay", site, name)))
 
     def knows(self, site, name):
-        is_live = self.kinds[site] == "live"
-        return is_live and name.startswith("bench") and fraction(self.seed, "knows", site, name) < HIT_SHARE
+        knows_names = self.kinds[site] in ("live", "unknowing")
+        return knows_names and name.startswith("bench") and fraction(self.seed, "knows", site, name) < HIT_SHARE
 
     def hits(self, name):
         """Returns the module ids of the sites that know the name, each with its delay."""
-        return {module_id(site): self.delay(site, name) for site in range(SITES) if self.knows(site, name)}
+        return {module_id(site): self.delay(site, name) for site in range(self.count) if self.knows(site, name)}
 
     def slowest(self, name):
-        return max(self.delay(site, name) for site in range(SITES) if self.kinds[site] == "live")
+        return max(self.delay(site, name) for site in range(self.count) if self.kinds[site] == "live")
 
     def busiest(self, names, at_once):
         """Returns how long the slowest site alone takes to answer for all names, with a number of requests at once.
         It depends on the order of the names; this is the median of many orders."""
-        slowest = max((site for site in range(SITES) if self.kinds[site] == "live"), key=self.base.__getitem__)
+        slowest = max((site for site in range(self.count) if self.kinds[site] == "live"), key=self.base.__getitem__)
         delays, dice, times = [self.delay(slowest, name) for name in names], random.Random(self.seed), []
         for _ in range(500):
             dice.shuffle(delays)
@@ -103,14 +121,14 @@ def free_port():
 class World:
     """The running web. `catalog` and `ca` are the files for `--catalog` and `--ca-file`."""
 
-    def __init__(self, folder, seed=1):
-        self.sites, self.folder = Sites(seed), folder
+    def __init__(self, folder, seed=1, alone=None):
+        self.sites, self.folder = Sites(seed, alone), folder
         self.catalog, self.ca = os.path.join(folder, "sites.json"), os.path.join(folder, "ca.pem")
-        self.tls_port, back_port, closed_port = free_port(), free_port(), free_port()
-        self.write_catalog(closed_port)
+        self.tls_port, back_port, closed_port, own_port = (free_port() for _ in range(4))
+        self.write_catalog(closed_port, own_port)
         self.make_certificates()
         self.log = os.path.join(folder, "first-requests")
-        arguments = [str(back_port), str(self.tls_port), str(seed), self.log]
+        arguments = [str(back_port), str(self.tls_port), str(own_port), str(seed), alone or "", folder]
         self.back = subprocess.Popen([sys.executable, os.path.abspath(__file__), *arguments])
         self.nginx = subprocess.Popen(
             ["/usr/sbin/nginx", "-p", folder, "-c", self.write_config(back_port)], stderr=subprocess.DEVNULL
@@ -127,10 +145,11 @@ class World:
                 time.sleep(0.05)
         sys.exit("the web of the benchmark did not start")
 
-    def write_catalog(self, closed_port):
+    def write_catalog(self, closed_port, own_port):
         entries = []
         for site, kind in enumerate(self.sites.kinds):
-            home = f"https://{address(site)}:{closed_port if kind == 'refused' else self.tls_port}/"
+            port = closed_port if kind == "refused" else own_port if kind in OWN_KINDS else self.tls_port
+            home = f"https://{address(site)}:{port}/"
             entries.append(
                 {
                     "id": module_id(site),
@@ -159,8 +178,8 @@ class World:
         openssl("req", *curve, "-keyout", "site.key", "-out", "site.csr", "-subj", "/CN=site")
         # nginx reads the key as another user.
         os.chmod(os.path.join(self.folder, "site.key"), 0o644)
-        for first in range(0, SITES, SITES_OF_CERTIFICATE):
-            names = [address(site) for site in range(first, min(SITES, first + SITES_OF_CERTIFICATE))]
+        for first in range(0, self.sites.count, SITES_OF_CERTIFICATE):
+            names = [address(site) for site in range(first, min(self.sites.count, first + SITES_OF_CERTIFICATE))]
             with open(os.path.join(self.folder, "site.ext"), "w") as file:
                 file.write("subjectAltName=" + ",".join(f"IP:{name}" for name in names) + "\n")
             signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-days", "2", "-extfile", "site.ext", "-out", names[0] + ".pem"]
@@ -214,29 +233,44 @@ def answer(sites, site, kind, name):
 
 async def stall(kind, reader, writer):
     """Keeps a check from a conclusion without a complete answer."""
-    if kind != "silent":
+    if kind.endswith("reset"):
+        # What ends the connection is a reset.
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if kind == "body_reset":
+            writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 30000\r\n\r\n<html>")
+        elif kind == "head_reset":
+            writer.write(b"HTTP/1.1 404 ")
+        await asyncio.sleep(SLOW_SECS)
+        writer.transport.abort()
+        return
+    if kind == "endless":
+        writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n")
+    elif kind not in ("silent", "tls_stalls"):
         writer.write(b"HTTP/1.1 404 Not Found\r\nX-Accel-Buffering: no\r\n" + (b"X: " if kind == "head_drips" else b""))
     if kind in ("head_only", "body_drips", "cut"):
         writer.write(b"Content-Type: text/html\r\nContent-Length: 30000\r\n\r\n<html>")
     await writer.drain()
     if kind == "cut":
         await asyncio.sleep(SLOW_SECS)
-    while kind.endswith("drips"):
-        writer.write(b"x")
+    while kind.endswith("drips") or kind == "endless":
+        writer.write(b"x" * (1000 if kind == "endless" else 1))
         await writer.drain()
         await asyncio.sleep(DRIP_SECS)
-    if kind in ("silent", "head_only"):
+    if kind in ("silent", "head_only", "tls_stalls"):
         await reader.read()
 
 
 def redirect(sites, kind, path, port):
     """Returns a redirect to a site that is silent, or to the same site."""
-    silent = f"https://{address(sites.kinds.index('silent'))}:{port}{path}"
-    return "302 Found", f"Location: {silent if kind == 'redirected' else path + 'x'}\r\n", ""
+    if kind == "loops":
+        return "302 Found", f"Location: {path}x\r\n", ""
+    silent = address(sites.kinds.index("silent"))
+    return "302 Found", f"Location: https://{silent}:{port}{path}\r\n", ""
 
 
-async def serve(port, tls_port, seed, log):
-    sites, seen, log, asked = Sites(seed), set(), open(log, "a", buffering=1), [0] * SITES
+async def serve(port, tls_port, own_port, seed, alone, folder):
+    sites, seen = Sites(seed, alone), set()
+    log, asked = open(os.path.join(folder, "first-requests"), "a", buffering=1), [0] * sites.count
 
     async def handle(reader, writer):
         try:
@@ -255,7 +289,9 @@ async def serve(port, tls_port, seed, log):
                     kind = "live" if asked[site] <= ANSWERS_BEFORE_TURN else "body_drips"
                 if kind == "partly":
                     kind = "live" if fraction(sites.seed, "partly", name) < 0.5 else "silent"
-                if kind in ("silent", "head_only", "head_drips", "body_drips", "cut"):
+                if kind == "unknowing":
+                    kind = "live" if name.startswith("bench") else "silent"
+                if kind in ("silent", "head_only", "body_drips", "cut"):
                     await stall(kind, reader, writer)
                     return
                 slow = {"redirected": 0, "loops": REDIRECT_SECS}.get(kind, SLOW_SECS)
@@ -277,9 +313,25 @@ async def serve(port, tls_port, seed, log):
         finally:
             writer.close()
 
+    async def own(kind, reader, writer):
+        try:
+            if kind not in TLS_KINDS:
+                await reader.readuntil(b"\r\n\r\n")
+            await stall(kind, reader, writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    for site, kind in enumerate(sites.kinds):
+        if kind in OWN_KINDS:
+            tls = None if kind in TLS_KINDS else ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            if tls:
+                tls.load_cert_chain(os.path.join(folder, address(site) + ".pem"), os.path.join(folder, "site.key"))
+            await asyncio.start_server(functools.partial(own, kind), address(site), own_port, ssl=tls)
     server = await asyncio.start_server(handle, "127.0.0.1", port, backlog=4096)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]))
+    asyncio.run(serve(*map(int, sys.argv[1:5]), sys.argv[5], sys.argv[6]))
