@@ -91,7 +91,7 @@ impl Service for Web {
         Ok(Reply::Later(Box::new(move || {
             let (frame, id) = (visit.frame.clone(), visit.request_id.clone());
             let answer = (endpoint.handler)(&web, visit);
-            answer.unwrap_or_else(|error| Reply::Now(error_page(&error, &frame, &id)))
+            answer.unwrap_or_else(|error| Reply::Now(error_page(&error.with_form(form), &frame, &id)))
         })))
     }
 

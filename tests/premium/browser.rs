@@ -66,7 +66,7 @@ fn a_page_is_returned_when_a_mark_appears() {
     let loaded = lab.see(&page(&site.url("/late"), &[])).unwrap();
     assert!(text(&loaded).contains("<title>Loading</title>"), "{}", text(&loaded));
     // A hidden text is not a match. The page is taken as it is at the end.
-    let hidden = page(&site.url("/hit"), &[Mark::Text("secret words".into())]);
+    let hidden = page(&site.url("/hidden"), &[Mark::Text("secret words".into())]);
     let began = Instant::now();
     let seen = lab.see_wanted(&hidden, Duration::from_secs(6), Result::is_ok).unwrap();
     assert!(began.elapsed() > Duration::from_secs(5), "the text is waited for");
