@@ -103,17 +103,11 @@ const API_VERSION: &str = "v1";
 ///
 /// Needs no key and is not counted.
 #[utoipa::path(get, path = "/v1/capabilities", responses((status = 200, body = Capabilities<'_>)))]
-pub fn get_capabilities(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
-    let api = Arc::clone(api);
-    // It may wait for the browser.
-    Ok(call.later(move || Ok(capabilities(&api))))
-}
-
-fn capabilities(api: &Api) -> Reply {
+pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
     let plans = api.accounts.plans();
     let base_url = &api.base_url;
     let (counts, limit) = (api.runs.module_counts(), |policy| api.limiter.limit(policy));
-    ok_json(&Capabilities {
+    Ok(ok_json(&Capabilities {
         version: API_VERSION,
         search_types: SearchType::ALL,
         modes: BTreeMap::from(MODES),
@@ -136,13 +130,13 @@ fn capabilities(api: &Api) -> Reply {
             applies_to: SearchType::Username,
             credits: PREMIUM_COST,
             module_count: counts.premium,
-            available: api.runs.browsers.is_available(),
+            available: api.runs.browsers.was_available(),
             plan_required: plans.names_where(|plan| plan.premium),
         },
         modules: counts.standard,
         docs_url: format!("{base_url}/docs"),
         openapi_url: format!("{base_url}/openapi.json"),
-    })
+    }))
 }
 
 /// State of the service. Contains nothing about any user, and no load figures.

@@ -94,10 +94,18 @@ impl Call<'_> {
         id.ok_or_else(|| Refusal::no_such(thing))
     }
 
-    /// Answers on its own thread, for work that takes long.
-    pub(super) fn later(&self, answer: impl FnOnce() -> Result<Reply, Refusal> + Send + 'static) -> Reply {
+    /// Answers on its own thread if that may take long, as the start of a premium search, which may wait for a browser.
+    pub(super) fn later_if(
+        &self,
+        is_long: bool,
+        answer: impl FnOnce() -> Result<Reply, Refusal> + Send + 'static,
+    ) -> Result<Reply, Refusal> {
+        if !is_long {
+            return answer();
+        }
         let id = self.request_id.clone();
-        Reply::Later(Box::new(move || answer().unwrap_or_else(|error| Reply::Now(error.into_response(&id)))))
+        let later = move || answer().unwrap_or_else(|error| Reply::Now(error.into_response(&id)));
+        Ok(Reply::Later(Box::new(later)))
     }
 
     /// Returns the origin of the request, for the audit.

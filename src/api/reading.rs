@@ -181,13 +181,12 @@ pub fn list_searches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
 pub fn export_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     let format = request::format(call.request, &Format::ALL)?;
-    if format != Format::Pdf {
-        return api.run_file(found, format).map(Reply::Now);
-    }
-    if !(api.runs.browsers.prints() && api.runs.browsers.is_available()) {
-        return Err(Refusal::premium_unavailable());
-    }
-    let services = api.services.clone();
+    let (api, is_pdf) = (Arc::clone(api), format == Format::Pdf);
     // A browser takes seconds.
-    Ok(call.later(move || services.run_file(found, format).map(Reply::Now)))
+    call.later_if(is_pdf, move || {
+        if is_pdf && !(api.runs.browsers.prints() && api.runs.browsers.is_available()) {
+            return Err(Refusal::premium_unavailable());
+        }
+        api.run_file(found, format).map(Reply::Now)
+    })
 }

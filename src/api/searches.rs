@@ -113,8 +113,7 @@ pub fn start_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let flight =
         key.as_deref().map(|key| begin(key).ok_or_else(Refusal::idempotency_conflict)).transpose()?;
     let preferred_secs = decode::preferred_wait_secs(call.request);
-    // A premium search may wait for the browser.
-    let is_quick = !body.stream && !body.wait && !body.search.premium;
+    let is_long = body.stream || body.wait || body.search.premium;
     let (api, caller, request_id, origin) =
         (Arc::clone(api), caller.clone(), call.request_id.clone(), call.origin()?);
     let run = move || {
@@ -134,7 +133,7 @@ pub fn start_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     };
     // The thread for a wait or a stream is reserved before the search starts. If there is none, the 503 comes
     // before anything is charged.
-    if is_quick { run() } else { Ok(call.later(run)) }
+    call.later_if(is_long, run)
 }
 
 /// Waits for the end of a run, for as long as the caller and the configuration allow.
@@ -243,8 +242,10 @@ pub fn stop_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
 pub fn retry_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
-    let found = api.find(call)?;
-    Ok(accepted_run(&api.services.retry(caller, &found, key, call.origin()?)?, &api.root))
+    let (found, origin) = (api.find(call)?, call.origin()?);
+    let (api, caller, is_premium) = (Arc::clone(api), caller.clone(), found.premium);
+    let retry = move || Ok(accepted_run(&api.services.retry(&caller, &found, key, origin)?, &api.root));
+    call.later_if(is_premium, retry)
 }
 
 /// The longest pause between two checks that the key of an open stream is still valid, and the age of a cached answer.

@@ -208,6 +208,8 @@ pub fn list_watch_changes(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refu
 pub fn run_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let caller = call.caller()?;
     let key = decode::idempotency_key(call.request)?;
-    let watch = api.find_watch(caller, call.id("watch")?)?;
-    Ok(accepted_run(&api.services.run_watch(caller, &watch, key, call.origin()?)?, &api.root))
+    let (watch, origin) = (api.find_watch(caller, call.id("watch")?)?, call.origin()?);
+    let (api, caller, is_premium) = (Arc::clone(api), caller.clone(), watch.premium);
+    let run = move || Ok(accepted_run(&api.services.run_watch(&caller, &watch, key, origin)?, &api.root));
+    call.later_if(is_premium, run)
 }

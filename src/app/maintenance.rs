@@ -130,12 +130,7 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::base::ids::WatchId;
     use crate::config::ServeConfig;
-    use crate::model::audit::Origin;
-    use crate::model::search::Search;
-    use crate::model::watch::{ChangeKind, Interval, NewWatch};
-    use crate::modules::query::{Query, SearchType};
 
     #[test]
     fn a_task_that_panics_is_tried_again_and_stops_no_other() {
@@ -181,35 +176,5 @@ mod tests {
         let is_done = |name: &&str| done.lock().contains_key(name);
         let missing = TASKS.iter().map(|(name, ..)| *name).filter(|name| !is_done(name));
         assert_eq!(missing.collect::<Vec<_>>(), ["families"]);
-    }
-
-    #[test]
-    fn a_run_of_a_watch_on_request_is_confirmed() {
-        let config = ServeConfig::from_flags(["--sandbox"]).unwrap();
-        let (services, caller, _) = Services::local(&config.engine, &config.suppression, 1, true).unwrap();
-        let shared = &services.shared;
-        let query = Query::parse(SearchType::Username, "octocat").unwrap();
-        let watch = NewWatch {
-            id: WatchId::new(),
-            account: caller.account.id,
-            search: Search::plain(&query),
-            simulated: true,
-            every: Interval::SHORTEST,
-            notify_on: ChangeKind::ALL.to_vec(),
-            webhook: None,
-            idempotency: None,
-        };
-        let watch = shared.create_watch(&caller, &query, watch, None, &Origin::CLI).unwrap();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&asked);
-        shared.store.before_each(move |operation| {
-            seen.lock().push(operation);
-            Ok(())
-        });
-        shared.run_watch(&caller, &watch, None, Origin::CLI).unwrap();
-        assert!(
-            asked.lock().contains(&"confirm"),
-            "a repetition would be another run once this one has ended"
-        );
     }
 }

@@ -116,6 +116,7 @@ impl Exchange {
         let Some(writer) = self.take_writer() else { return };
         self.head.options.close = true;
         let piece = render::stream_head(&head, self.head.options);
+        // It would last as long as the stream.
         drop(head);
         let mut sink = Sink { writer, is_chunked: !self.head.options.is_http_1_0, has_failed: false, piece };
         let mut is_complete = sink.send(0).is_ok();

@@ -25,7 +25,7 @@ pub(super) struct RenderOptions {
 /// The maximum size of a body that is written together with its head. Copying a larger one would cost more than a
 /// second write.
 const ONE_WRITE_BYTES: usize = 64 * 1024;
-/// The capacity for a head with all headers of the service. A buffer that grows would copy the body once more.
+/// The capacity for the head of an answer of the API, for which the allocator has a buffer at hand. A page has a longer head.
 const HEAD_BYTES: usize = 512;
 
 /// Renders a response, as the bytes for one write and those for a second one, which are none except for large bodies.

@@ -123,7 +123,7 @@ pub struct Contact {
     pub answer: Answered,
     /// The time until the answer or the failure.
     pub took: Duration,
-    /// Whether its source came to no conclusion: another source of the check may have, or the one that a control check is for.
+    /// Whether the source of the answers to which this one belongs came to no conclusion. Another source may have.
     pub is_in_vain: bool,
 }
 
@@ -227,6 +227,11 @@ pub trait Browsers: Send + Sync {
     /// charged.
     fn is_available(&self) -> bool {
         false
+    }
+
+    /// Returns the last answer to [`Self::is_available`], without a wait, and has a new one found if that is old.
+    fn was_available(&self) -> bool {
+        self.is_available()
     }
 
     /// Ends waits for a browser, and the browser itself.

@@ -81,9 +81,9 @@ const fn write(path: &'static str, handler: Handler) -> Route {
     post(path, handler).counting(Policy::Read)
 }
 
-/// The start of a search.
+/// The start of a search. One of a premium search may wait for a browser.
 const fn start(path: &'static str, handler: Handler) -> Route {
-    post(path, handler).counting(Policy::Search)
+    post(path, handler).counting(Policy::Search).slow()
 }
 
 impl Route {
@@ -105,7 +105,7 @@ impl Route {
 
 /// All routes.
 pub static ROUTES: &[Route] = &[
-    get("/app", search::page).slow(),
+    get("/app", search::page),
     read("/app/searches", history::page),
     post("/app/searches", search::start).slow(),
     get("/app/searches/{run_id}", run::page).slow(),
@@ -117,7 +117,7 @@ pub static ROUTES: &[Route] = &[
     read("/app/searches/{run_id}/compare", diff::compare),
     start("/app/searches/{run_id}/leads/{lead_id}/follow", actions::follow),
     start("/app/searches/{run_id}/retry", actions::retry),
-    post("/app/searches/{run_id}/again", search::again),
+    post("/app/searches/{run_id}/again", search::again).slow(),
     write("/app/searches/{run_id}/stop", actions::stop),
     write("/app/searches/{run_id}/notes", actions::note_run),
     write("/app/searches/{run_id}/results/{result_id}/annotation", actions::annotate),

@@ -181,17 +181,11 @@ fn statement(run: &RunSummary) -> String {
             format!("The search failed ({code}), so its results prove nothing about what is absent.")
         }
     };
-    text.push_str(&format!(
-        " {}: {} found something, {} found nothing.",
-        counts.answers_text(),
-        counts.count_of(Outcome::Hit),
-        counts.count_of(Outcome::Miss)
-    ));
+    let [hits, misses] = [Outcome::Hit, Outcome::Miss].map(|outcome| counts.count_of(outcome));
+    let (answers, unknown) = (counts.answers_text(), counts.unknown_text());
+    text.push_str(&format!(" {answers}: {hits} found something, {misses} found nothing.{unknown}"));
     if let Some(others) = counts.others_text() {
-        text.push_str(&format!(
-            "{} They ended as {others}, and must not be reported as absent.",
-            counts.unknown_text()
-        ));
+        text.push_str(&format!(" No answer: {others}. This must not be reported as absent."));
     }
     if let Some(cuts) = counts.cuts_text() {
         text.push_str(&format!(" {cuts}."));

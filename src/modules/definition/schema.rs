@@ -55,7 +55,8 @@ fn member(schema: &'static Value, name: &str) -> &'static Value {
     schema["properties"].get(name).unwrap_or(&schema["additionalProperties"])
 }
 
-/// Removes the members of an entry that are null, where not any value is allowed, or have their default value.
+/// Removes the members of an entry that have their default value, and those that are null, unless every value is allowed
+/// there.
 pub(super) fn strip(entry: &mut Value) {
     strip_part(&SCHEMA["items"], entry);
 }

@@ -204,8 +204,11 @@ impl Source {
                 let mut cost = 0;
                 values(lines(answer?.text()).filter_map(|line| {
                     cost += measure(line)?.1;
-                    filled.searches.set_cut(filled.searches.is_cut() || cost > MAX_COST);
-                    (cost <= MAX_COST).then(|| script_json::read(line))?
+                    if cost > MAX_COST {
+                        filled.searches.set_cut(true);
+                        return None;
+                    }
+                    script_json::read(line)
                 }))
             }
         })

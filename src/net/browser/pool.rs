@@ -290,6 +290,14 @@ impl Browsers for RealBrowsers {
         state.running.is_some() && !self.is_closed()
     }
 
+    fn was_available(&self) -> bool {
+        let mut state = self.state.lock();
+        if !state.is_checked_since(Instant::now()) {
+            self.want(&mut state);
+        }
+        state.running.is_some() && !self.is_closed()
+    }
+
     /// Ends the browser without waiting. Pages that are open keep it until they are closed.
     fn stop(&self) {
         let mut state = self.state.lock();

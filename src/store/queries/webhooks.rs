@@ -258,18 +258,14 @@ mod tests {
              created_at, status, due_at) SELECT id, id, '', '', 0, 'pending', \
              CASE WHEN disabled IS NULL THEN 9000000000000 ELSE 0 END FROM webhooks";
         let store = crate::store::in_memory().unwrap();
-        let steps = store.write_if(
-            "test",
-            |_| false,
-            |tx| {
-                tx.batch(WAITING, "")?;
-                let Tx::Sqlite(on) = tx else { unreachable!() };
-                let mut due = on.prepare(crate::store::queries::fragments::complete::<()>(DUE))?;
-                assert!(!due.exists(("[]", 10))?);
-                Ok(due.get_status(rusqlite::StatementStatus::VmStep))
-            },
-        );
-        let steps = steps.unwrap();
+        let read = |tx: &mut Tx| {
+            tx.batch(WAITING, "")?;
+            let Tx::Sqlite(on) = tx else { unreachable!() };
+            let mut due = on.prepare(crate::store::queries::fragments::complete::<()>(DUE))?;
+            assert!(!due.exists(("[]", 10))?);
+            Ok(due.get_status(rusqlite::StatementStatus::VmStep))
+        };
+        let steps = store.write_if("test", |_| false, read).unwrap();
         assert!(steps < 1000, "{steps} steps for 1000 webhooks");
     }
 }

@@ -101,7 +101,7 @@ fn show(web: &Web, mut visit: Visit, offer: Option<Offer>) -> Answer {
         offer,
         catalog: web.runs.catalog(),
         premium_modules: web.runs.module_counts().premium,
-        can_browse: web.runs.browsers.is_available(),
+        can_browse: web.runs.browsers.was_available(),
         premium_plans: web.accounts.plans().names_where(|plan| plan.premium).join(", "),
         balance: web.accounts.balance(&owner)?,
         owner,
