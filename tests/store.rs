@@ -30,17 +30,7 @@ macro_rules! on_both {
     ($(fn $name:ident($fixture:ident) $body:block)*) => { $(
         fn $name($fixture: &crate::store::Fixture) $body
 
-        mod $name {
-            #[test]
-            fn sqlite() {
-                super::$name(&crate::store::Fixture::new(crate::support::databases::sqlite()));
-            }
-
-            #[test]
-            fn postgres() {
-                super::$name(&crate::store::Fixture::new(crate::support::databases::postgres()));
-            }
-        }
+        crate::support::databases::on_each_database!($name, crate::store::Fixture::new);
     )* };
 }
 

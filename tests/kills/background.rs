@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::outages::kit::has_no_faults;
 use crate::support::chance::{Chance, setting};
-use crate::support::databases::{TestDatabase, postgres, sqlite};
+use crate::support::databases::{TestDatabase, on_each_database};
 use crate::support::server::Server;
 use crate::support::site::{Site, hold};
 use crate::support::tier::often;
@@ -21,15 +21,7 @@ const SEARCHES: u64 = 200;
 const HANGING: usize = 40;
 const LEASE: &str = "--times=lease=5s";
 
-#[test]
-fn background_work_survives_kills_on_sqlite() {
-    background_work_survives_kills(&sqlite());
-}
-
-#[test]
-fn background_work_survives_kills_on_postgresql() {
-    background_work_survives_kills(&postgres());
-}
+on_each_database!(background_work_survives_kills);
 
 fn create(server: &Server, path: &str, body: &Value) -> Value {
     let answer = server.call("POST", path, Some(body));

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use serde_json::json;
 
 use crate::support::chance::{Chance, setting};
-use crate::support::databases::{TestDatabase, postgres, sqlite};
+use crate::support::databases::{TestDatabase, on_each_database};
 use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::modules::{entry, own_flags, with};
@@ -40,15 +40,7 @@ fn flags(site: &Site, folder: &Folder) -> Vec<String> {
     own_flags(folder, &modules).into_iter().chain(more).collect()
 }
 
-#[test]
-fn families_survive_kills_on_sqlite() {
-    families_survive_kills(&sqlite());
-}
-
-#[test]
-fn families_survive_kills_on_postgresql() {
-    families_survive_kills(&postgres());
-}
+on_each_database!(families_survive_kills);
 
 fn families_survive_kills(database: &TestDatabase) {
     let (site, folder) = (start_sites(), Folder::new());

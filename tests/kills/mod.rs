@@ -20,7 +20,7 @@ use clients::{Order, World};
 
 use crate::outages::kit::has_no_faults;
 use crate::support::chance::{Chance, setting};
-use crate::support::databases::{TestDatabase, databases, postgres, sqlite};
+use crate::support::databases::{TestDatabase, databases, on_each_database};
 use crate::support::eventually;
 use crate::support::folder::Folder;
 use crate::support::modules::{entry, own_flags, with};
@@ -88,15 +88,7 @@ pub(crate) fn flags(site: &Site, folder: &Folder) -> Vec<String> {
     own_flags(folder, &modules).into_iter().chain(more).collect()
 }
 
-#[test]
-fn searches_survive_kills_on_sqlite() {
-    searches_survive_kills(&sqlite());
-}
-
-#[test]
-fn searches_survive_kills_on_postgresql() {
-    searches_survive_kills(&postgres());
-}
+on_each_database!(searches_survive_kills);
 
 fn searches_survive_kills(database: &TestDatabase) {
     let kills = setting("SIGHTLINE_TEST_KILLS", often(8, 25));

@@ -1,6 +1,10 @@
 //! A connection is cut in the middle of a transaction: before the commit, or after it, so that only its answer is lost.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
+use sightline::model::audit::Origin;
+use sightline::model::health::Learned;
+use sightline::store::Role;
 
 use super::kit::{BEFORE, DURING, Scene, ended, has_no_faults, is_refused, started};
 use super::network::behind_a_relay;
@@ -104,6 +108,34 @@ fn an_unconfirmed_start_without_a_key_is_undone() {
         assert_eq!((&run["status"], used(&scene)), (&json!("completed"), json!(3)), "{who:?}");
         has_no_faults(|sql| database.number(sql));
     }
+}
+
+#[test]
+fn an_unconfirmed_run_of_a_watch_is_undone() {
+    let (database, relay, scene) = set_up();
+    let watch = json!({"type": "username", "query": NAME, "every": "1d"});
+    let watch = scene.server.request("POST", "/v1/watches").key(&scene.key).json(&watch).send();
+    let run = format!("/v1/watches/{}/run", watch.json()["id"].as_str().unwrap());
+    let waits = "SELECT count(*) FROM watches WHERE NOT is_open AND last_run IS NOT NULL";
+    eventually("its first run is compared", || database.number(waits) == 1);
+    relay.cut(NAME, Cut::ThenSilence);
+    is_refused(&scene.server.request("POST", &run).key(&scene.key).send());
+    relay.freeze(false);
+    eventually("its credit is given back", || runs_of(&database) == 2 && used(&scene) == 3);
+    has_no_faults(|sql| database.number(sql));
+}
+
+/// A connection that is made too late does not do what was given up meanwhile.
+#[test]
+fn nothing_is_done_within_a_transaction_that_nobody_waits_for() {
+    let (database, relay, url) = behind_a_relay();
+    let store = sightline::store::open(&url.parse().unwrap(), Role::Server).unwrap();
+    relay.freeze(true);
+    let write = || store.reset(Learned::Host, None, Timestamp::now(), &Origin::CLI).unwrap_err().to_string();
+    eventually("a new connection is being made", || write().contains("no answer within 1 s"));
+    relay.freeze(false);
+    eventually("a check is counted", || store.count_today(false, "m", 9).is_ok());
+    assert_eq!(database.number("SELECT count(*) FROM learnt"), 1);
 }
 
 #[test]

@@ -23,6 +23,24 @@ enum Place {
     Server { database: String },
 }
 
+/// Makes two tests of a function: with a database of each kind, or with what is made from it.
+macro_rules! on_each_database {
+    ($name:ident $(, $made:path)?) => {
+        mod $name {
+            #[test]
+            fn sqlite() {
+                super::$name(&$($made)?(crate::support::databases::sqlite()));
+            }
+
+            #[test]
+            fn postgres() {
+                super::$name(&$($made)?(crate::support::databases::postgres()));
+            }
+        }
+    };
+}
+pub(crate) use on_each_database;
+
 /// The options that create a database as a copy of one with all migrations, which takes a fifth of the time that the
 /// migrations take. The original stays until the test server ends.
 static AS_MIGRATED: LazyLock<String> = LazyLock::new(|| {

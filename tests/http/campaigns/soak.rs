@@ -17,7 +17,7 @@ use super::super::kit::{Client, get};
 use crate::outages::kit::has_no_faults_but_deleted_runs;
 use crate::support::admin::{admin_of, figure};
 use crate::support::chance::{Chance, setting};
-use crate::support::databases::{TestDatabase, postgres, sqlite};
+use crate::support::databases::{TestDatabase, on_each_database};
 use crate::support::server::{RequestBuilder, Server, Setup};
 
 /// Number of concurrent clients.
@@ -34,15 +34,7 @@ const SETTLING: Duration = Duration::from_secs(150);
 /// Idle connections that a client holds open.
 const MOST_PARKED: usize = 10;
 
-#[test]
-fn on_sqlite() {
-    soak(&sqlite());
-}
-
-#[test]
-fn on_postgres() {
-    soak(&postgres());
-}
+on_each_database!(soak);
 
 fn soak(database: &TestDatabase) {
     let server = Setup::new()
