@@ -104,7 +104,8 @@ def bench_server(folder, world, flags):
     for number in range(ROUNDS):
         if cold:
             server.stop()
-        server = Server(folder, *flags, database="sqlite:" + os.path.join(folder, f"bench{number}.db"))
+        database = "sqlite:" + os.path.join(folder, f"bench{number}.db")
+        server = Server(folder, *flags, database=database, within=world.command)
         (search,), used = measured(server, lambda: [Search(server, f"benchcold{number}")])
         cold.append(search)
         cpu += used
@@ -153,7 +154,7 @@ def bench_alone(folder, kind):
     os.mkdir(place)
     os.chmod(place, 0o755)
     world = World(place, alone=kind)
-    server = Server(place, *flags_of(world))
+    server = Server(place, *flags_of(world), within=world.command)
     try:
         cold = Search(server, "benchcold")
         for number in range(WARM_UP):
@@ -174,7 +175,7 @@ def bench_alone(folder, kind):
 def bench_command(world, flags):
     cpu, memory = [], []
     for number in range(ROUNDS):
-        command = [BINARY, "search", "username", f"benchcommand{number}", "--format", "json", *flags]
+        command = world.command(BINARY, "search", "username", f"benchcommand{number}", "--format", "json", *flags)
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         _, _, usage = os.wait4(process.pid, 0)
         cpu.append(usage.ru_utime + usage.ru_stime)

@@ -16,18 +16,22 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Server:
-    """`sightline serve --sandbox` on a free port; with a new key unless it is `plain`."""
+    """`sightline serve --sandbox` on a free port; with a new key unless it is `plain`. `within` returns the command that runs it."""
 
     # The newest key of each database.
     keys = {}
 
-    def __init__(self, folder, *flags, database=None, plain=False):
+    def __init__(self, folder, *flags, database=None, plain=False, within=lambda *command: command):
         self.database = database or "sqlite:" + os.path.join(folder, "bench.db")
         limits = ["--rate-limits=search=1000000,stream=1000000,read=1000000"]
         began = time.time()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SIGHTLINE_BENCH_")}
         self.process = subprocess.Popen(
-            [BINARY, "serve", "--listen", "127.0.0.1:0", "--database", self.database, "--log-level", "warn", *limits, *flags],
+            within(
+                *[BINARY, "serve", "--listen", "127.0.0.1:0", "--database", self.database, "--log-level", "warn"],
+                *limits,
+                *flags,
+            ),
             stdout=subprocess.PIPE,
             text=True,
             env=environment,

@@ -32,6 +32,8 @@ KINDS = {
     **{"head_only": 1, "head_drips": 1, "body_drips": 1, "endless": 1, "redirected": 1, "loops": 1, "cut": 1, "turned": 1},
     **{"slow_limited": 1, "slow_blocked": 1, "slow_broken": 1, "partly": 1, "unknowing": 1},
     **{"tls_stalls": 1, "tls_reset": 1, "head_reset": 1, "body_reset": 1},
+    # Their name servers are silent. Only root can play that.
+    **({"dns_stalls": 1} if os.geteuid() == 0 else {}),
 }
 # The kinds of the sites with a listener of their own, and those of them that make no TLS connection.
 OWN_KINDS = ("tls_stalls", "tls_reset", "head_drips", "head_reset", "body_reset", "endless")
@@ -50,6 +52,8 @@ ANSWERS_BEFORE_TURN = 4
 PAGE_BYTES = 30_000
 SITES_OF_CERTIFICATE = 20
 RETRY_AFTER_SECS = 30
+# The silent name server.
+NAME_SERVER = "127.77.9.9"
 
 
 def fraction(*parts):
@@ -126,6 +130,9 @@ class World:
         self.catalog, self.ca = os.path.join(folder, "sites.json"), os.path.join(folder, "ca.pem")
         self.tls_port, back_port, closed_port, own_port = (free_port() for _ in range(4))
         self.write_catalog(closed_port, own_port)
+        self.name_servers = os.path.join(folder, "resolv.conf")
+        with open(self.name_servers, "w") as file:
+            file.write(f"nameserver {NAME_SERVER}\n")
         self.make_certificates()
         self.log = os.path.join(folder, "first-requests")
         arguments = [str(back_port), str(self.tls_port), str(own_port), str(seed), alone or "", folder]
@@ -149,7 +156,8 @@ class World:
         entries = []
         for site, kind in enumerate(self.sites.kinds):
             port = closed_port if kind == "refused" else own_port if kind in OWN_KINDS else self.tls_port
-            home = f"https://{address(site)}:{port}/"
+            host = f"site{site}.example" if kind == "dns_stalls" else address(site)
+            home = f"https://{host}:{port}/"
             entries.append(
                 {
                     "id": module_id(site),
@@ -200,6 +208,13 @@ class World:
                 "      proxy_set_header X-Site $server_addr; proxy_read_timeout 300s; } } }\n"
             )
         return path
+
+    def command(self, *arguments):
+        """Returns a command that asks the silent name server, if a site needs it."""
+        if "dns_stalls" not in self.sites.kinds:
+            return arguments
+        script = f'mount --bind {self.name_servers} /etc/resolv.conf && exec "$@"'
+        return ["unshare", "--mount", "sh", "-c", script, "sh", *arguments]
 
     def first_request(self, name):
         """Returns the time at which the first request for a name arrived, in seconds since 1970."""
@@ -323,6 +338,9 @@ async def serve(port, tls_port, own_port, seed, alone, folder):
         finally:
             writer.close()
 
+    if "dns_stalls" in sites.kinds:
+        name_server = socket.socket(type=socket.SOCK_DGRAM)
+        name_server.bind((NAME_SERVER, 53))
     for site, kind in enumerate(sites.kinds):
         if kind in OWN_KINDS:
             tls = None if kind in TLS_KINDS else ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

@@ -4,10 +4,9 @@
 //! so its results are `unknown`, and never `removed` or `added`.
 //!
 //! # Which results are the same
-//! Results are the same if their [`EntityKey`](crate::model::entity::EntityKey)s are equal. Of the rest, accounts and profiles
-//! are the same if they are the same [`Entity`](crate::model::entity::identified::Entity), so that another spelling of a name is
-//! a change of the account. A platform that the catalogue calls by another name in the later run is the same platform.
-//! Ids, times, confidences and the order of results count for nothing.
+//! Results are the same if their [`EntityKey`]s are equal. Of the rest, accounts and profiles are the same if they are the
+//! same [`Entity`], so that another spelling of a name is a change of the account. A platform that the catalogue calls by
+//! another name in the later run is the same platform. Ids, times, confidences and the order of results count for nothing.
 //!
 //! # What is proven
 //! - A result is missing in a run if **every** module that found it in the other run concluded there without it, by

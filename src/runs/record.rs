@@ -108,7 +108,7 @@ impl<'a> Findings<'a> {
 }
 
 impl RunRecord {
-    /// Returns what the run was asked and what it found, as [`Findings::of`] does.
+    /// Returns what the run was asked and what it found, as `Findings::of` does.
     pub fn findings(&self) -> Option<Findings<'_>> {
         Findings::of(&self.summary, &self.results, &self.modules)
     }

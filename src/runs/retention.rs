@@ -20,7 +20,7 @@ const HELD_FOR: Duration = Duration::from_secs(24 * 60 * 60);
 /// A task that removes runs that ended a number of days ago, in small steps.
 ///
 /// A clock that jumps ahead makes all runs old at once. Therefore, if it jumped by more than half the retention time and
-/// a day, nothing is removed for [`HELD_FOR`], and an error is logged. An operator can correct the clock meanwhile. At
+/// a day, nothing is removed for `HELD_FOR`, and an error is logged. An operator can correct the clock meanwhile. At
 /// the start of a server, a long time without any event looks like a jump. Then, too, removal continues by itself.
 pub struct RetentionTask {
     store: Arc<Store>,

@@ -18,7 +18,7 @@
 //!
 //! To add a page: add a row in [`routes`], a handler in `pages`, and a template that extends `layout.html`
 //! and whose struct has a field `frame`. A form that changes something includes `csrf.html`. A handler of a form decodes
-//! it, does the work, and redirects. It gives an error to [`visit::Visit::refuse`] with the function that shows the page
+//! it, does the work, and redirects. It gives an error to `Visit::refuse` with the function that shows the page
 //! of the form.
 
 mod cookies;

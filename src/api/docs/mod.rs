@@ -4,8 +4,8 @@
 //! Addresses in the pages are relative, so they work under any prefix of a proxy. Templates of pages below `/manual`
 //! begin them with `{{ frame.root }}`. To update Swagger UI or ReDoc: run `scripts/docs-assets`.
 //!
-//! To add a page: write a template that extends `layout.html`, and add a variant of [`Page`] with a field `frame`, a row in
-//! [`FILES`] and one in the route table.
+//! To add a page: write a template that extends `layout.html`, and add a variant of `Page` with a field `frame`, a row in
+//! `FILES` and one in the route table.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
@@ -147,7 +147,7 @@ pub fn get_open_api(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     Ok(Reply::Now(response.with_header("Cache-Control", "public, max-age=300")))
 }
 
-/// `GET` for a path of [`FILES`]. Browsers may store a file but must revalidate it, since its address does not change with
+/// `GET` for a path of `FILES`. Browsers may store a file but must revalidate it, since its address does not change with
 /// its content. With a slash at the end of the path, the relative addresses of a page would be wrong, so such a request is
 /// redirected.
 ///

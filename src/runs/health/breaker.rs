@@ -1,4 +1,4 @@
-//! [`Breaker`]: the circuit breaker of one host or one module, as a state machine without a clock, and [`Breakers`]:
+//! `Breaker`: the circuit breaker of one host or one module, as a state machine without a clock, and [`Breakers`]:
 //! those of all hosts, or of all modules.
 //!
 //! A breaker is closed until several checks in a row, of at least two runs, fail. Then it opens, and no check contacts
