@@ -137,9 +137,9 @@ impl Module {
         let entry = self.entry();
         let is_here = |at: Option<usize>| at.map_or(may_be_last, |at| at == index);
         entry.rules().any(|(.., rule)| rule.reads_body() && is_here(rule.probe))
-            || entry.probes[index].save.values().any(|extractor| extractor.reads_body())
+            || entry.probes[index].save.values().any(|extractor| extractor.reads_body(false))
             || entry.results.iter().any(|list| list.each.reads_body() && is_here(list.probe))
-            || entry.extractors().any(|(at, is_in_list, it)| !is_in_list && it.reads_body() && is_here(at))
+            || entry.extractors().any(|(at, is_in_list, it)| it.reads_body(is_in_list) && is_here(at))
     }
 
     /// Returns the marks of which a browser waits for one: those of the rules about the answer to a probe.

@@ -85,6 +85,18 @@ fn formatting_sorts_orders_wraps_and_drops_defaults() {
     assert!(sightline::modules::catalog::format::format("f.json", "[{}]").is_err());
 }
 
+#[test]
+fn a_repeated_member_is_refused() {
+    let text = changed(&json!({"probes": [{"url": "https://site.example/{query}", "headers": {"A": "1"}}]})).to_string();
+    for (once, twice, told) in [
+        ("\"hit\"", "\"hit\":[{\"status\":[201]}],\"hit\"", "f.json: site: the member `hit` is repeated"),
+        ("\"A\":", "\"A\":\"2\",\"\\u0041\":", "f.json: site: the member `A` is repeated"),
+    ] {
+        let error = Catalog::from_text("f.json", &text.replace(once, twice)).unwrap_err();
+        assert_eq!(error.to_string(), told);
+    }
+}
+
 proptest! {
     #[test]
     fn no_text_makes_the_loader_panic(text in "\\PC{0,60}|[\\[\\]{}\",:a-z0-9 ]{0,80}") {

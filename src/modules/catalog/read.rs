@@ -3,11 +3,15 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::modules::definition::Entry;
 use crate::modules::import::recognise;
+use crate::modules::text::constant;
 
 /// The maximum size of a catalogue file, in bytes. It is 16 times the size of the largest known list.
 pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
@@ -17,7 +21,8 @@ const MAX_ENTRIES: usize = 20_000;
 /// Returns the entries of a file that can be read, each with its name in messages: its id if it has a usable one, otherwise
 /// its index in the file such as `[3]`. The mistakes of all other entries are added to `faults`.
 pub(super) fn entries(file: &str, text: &str, faults: &mut CatalogError) -> Vec<(String, Entry)> {
-    let list = match serde_json::from_str(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let list = match serde_json::from_str(text) {
         Ok(Value::Array(list)) if list.len() <= MAX_ENTRIES => list,
         wrong => {
             let fault = match wrong {
@@ -37,15 +42,45 @@ pub(super) fn entries(file: &str, text: &str, faults: &mut CatalogError) -> Vec<
         }
     };
     let mut entries = Vec::new();
-    for (index, value) in list.iter().enumerate() {
+    let texts: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+    for (index, (value, text)) in list.iter().zip(texts).enumerate() {
         let id = value["id"].as_str().filter(|id| (1..=64).contains(&id.len()));
         let name = id.map_or_else(|| format!("[{index}]"), str::to_owned);
-        match Entry::read(value) {
+        let repeated = repeated_member(text.get(), value);
+        match repeated.map_or_else(|| Entry::read(value), |mistake| Err(vec![mistake])) {
             Ok(entry) => entries.push((name, entry)),
             Err(mistakes) => faults.add(file, &name, &mistakes),
         }
     }
     entries
+}
+
+/// The strings of a JSON text. A colon follows the name of a member.
+static STRINGS: LazyLock<Regex> = LazyLock::new(|| constant(r#"(?s)("(?:[^"\\]|\\.)*")(\s*:)?"#));
+
+/// Returns the mistake if a member is repeated in the text of this value, which has only the last one.
+fn repeated_member(text: &str, value: &Value) -> Option<String> {
+    let written = STRINGS.captures_iter(text).filter(|found| found.get(2).is_some());
+    let mut written: Vec<String> = written.filter_map(|name| serde_json::from_str(&name[1]).ok()).collect();
+    let mut kept = Vec::new();
+    add_names(value, &mut kept);
+    written.sort_unstable();
+    kept.sort_unstable();
+    let mut kept = kept.into_iter();
+    let repeated = written.iter().find(|name| kept.next() != Some(name.as_str()))?;
+    Some(format!("the member `{repeated}` is repeated"))
+}
+
+/// Adds the names of all members in a value.
+fn add_names<'v>(value: &'v Value, names: &mut Vec<&'v str>) {
+    match value {
+        Value::Array(elements) => elements.iter().for_each(|element| add_names(element, names)),
+        Value::Object(members) => members.iter().for_each(|(name, member)| {
+            names.push(name);
+            add_names(member, names);
+        }),
+        _ => {}
+    }
 }
 
 /// Returns the text of a file.

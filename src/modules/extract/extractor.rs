@@ -30,9 +30,11 @@ impl LongExtractor {
         self.levels().last().map_or(&[], |innermost| &innermost.from)
     }
 
-    /// Returns whether the extractor reads the body.
-    pub(crate) fn reads_body(&self) -> bool {
-        self.each.is_some() || self.inner.is_some() || self.from.iter().any(Source::reads_body)
+    /// Returns whether the extractor reads the body. In a list, JSON is that of the element.
+    pub(crate) fn reads_body(&self, is_in_list: bool) -> bool {
+        let is_of_element = |source: &Source| matches!(source.reads, Reads::Json(_) | Reads::Count(_));
+        let mut sources = self.levels().flat_map(|long| long.each.iter().chain(&long.from));
+        sources.any(|source| source.reads_body() && !(is_in_list && is_of_element(source)))
     }
 
     /// Returns whether the extracted values can contain the address of the response.

@@ -7,11 +7,12 @@ pub(crate) mod selector;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::ops::Range;
 
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
-use html5gum::{Emitter, ForwardingEmitter, Span, Tokenizer};
+use html5gum::{Emitter, ForwardingEmitter, Span, State, Tokenizer};
 
 use super::text::squeeze;
 use selector::Compound;
@@ -88,15 +89,17 @@ impl ScriptKind {
 impl Page {
     /// Reads an HTML page.
     pub(crate) fn read(html: &str) -> Self {
-        let mut reader = Reader::default();
+        let (mut reader, is_closed) = (Reader::default(), Cell::new(false));
         let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
             reader.read(&event);
+            let is_empty = matches!(event, CallbackEvent::CloseStartTag { self_closing: true });
+            is_closed.set(is_empty && reader.page.elements.last().is_some_and(|last| last.is_foreign));
             None
         });
         emitter.naively_switch_states(true);
         // The reader gets all events, and there are no tokens.
         let _: Option<Result<Infallible, _>> =
-            Tokenizer::new_with_emitter(html, WithoutErrors(emitter)).next();
+            Tokenizer::new_with_emitter(html, PageEmitter { emitter, is_closed: &is_closed }).next();
         reader.finish()
     }
 
@@ -240,13 +243,22 @@ fn append(text: &mut String, bytes: &[u8]) -> Part {
 }
 
 /// An emitter that ignores errors in the page. The search for them would look at each character.
-struct WithoutErrors<E>(E);
+struct PageEmitter<'c, E> {
+    emitter: E,
+    /// Whether the last tag is that of an element of a drawing without content.
+    is_closed: &'c Cell<bool>,
+}
 
-impl<E: Emitter> ForwardingEmitter for WithoutErrors<E> {
+impl<E: Emitter> ForwardingEmitter for PageEmitter<'_, E> {
     type Token = E::Token;
 
     fn inner(&mut self) -> &mut impl Emitter<Token = Self::Token> {
-        &mut self.0
+        &mut self.emitter
+    }
+
+    fn emit_current_tag(&mut self) -> Option<State> {
+        // The page goes on after `<title/>` in a drawing.
+        self.emitter.emit_current_tag().filter(|_| !self.is_closed.get())
     }
 
     fn should_emit_errors(&mut self) -> bool {

@@ -37,6 +37,12 @@ fn a_script_in_any_depth_is_read() {
 }
 
 #[test]
+fn a_title_that_is_closed_in_a_drawing_has_no_text() {
+    let page = Page::read("<svg><title/><path/></svg><title>Bob</title><p>text");
+    assert_eq!((page.title().as_deref(), page.visible_text().as_str()), (Some("Bob"), "text"));
+}
+
+#[test]
 fn only_block_elements_separate_words() {
     assert_eq!(fragment_text("<div>a</div><div>b<br>c</div><i>d</i>e&nbsp;f &lt;3"), "a b c de f <3");
 }

@@ -58,19 +58,29 @@ fn anchored(text: &str) -> Result<String, String> {
     Ok(if is_whole { text.to_owned() } else { format!("{before}(?:{text}){after}") })
 }
 
+/// What is written in braces, or a brace without its partner.
+static BRACES: LazyLock<Regex> = LazyLock::new(|| constant(r"\{\{|\}\}|\{([^{}]*)\}|[{}]"));
+
 /// Returns a text with its fields replaced, as Python's `format` does. Doubled braces become single ones.
 ///
 /// # Errors
 /// Returns an error if a brace has no partner, or a field is none of `fields`.
 pub(super) fn python_format(text: &str, fields: &[(&str, &str)]) -> Result<String, String> {
-    // Control characters stand for literal braces.
-    let masked = text.replace("{{", "\u{1}").replace("}}", "\u{2}");
-    let bare = fields.iter().fold(masked.clone(), |text, (name, _)| text.replace(&format!("{{{name}}}"), ""));
-    if bare.contains(['{', '}']) {
-        return Err(format!("an unknown variable or an unmatched brace in `{}`", truncate(text, 80)));
+    let mut is_wrong = false;
+    let filled = BRACES.replace_all(text, |found: &Captures<'_>| match &found[0] {
+        "{{" => "{",
+        "}}" => "}",
+        _ => {
+            let name = found.get(1).map(|name| name.as_str());
+            let field = fields.iter().find(|(known, _)| Some(*known) == name);
+            is_wrong |= field.is_none();
+            field.map_or("", |(_, value)| value)
+        }
+    });
+    match is_wrong {
+        true => Err(format!("an unknown variable or an unmatched brace in `{}`", truncate(text, 80))),
+        false => Ok(filled.into_owned()),
     }
-    let filled = |text: String, (name, value): &(&str, &str)| text.replace(&format!("{{{name}}}"), value);
-    Ok(fields.iter().fold(masked, filled).replace('\u{1}', "{").replace('\u{2}', "}"))
 }
 
 #[cfg(test)]
@@ -133,6 +143,7 @@ mod tests {
     fn python_fields_are_converted_and_doubled_braces_unescaped() {
         let format = |text| python_format(text, &[("x", "VALUE")]);
         assert_eq!(format("{{ a({x}) }}").unwrap(), "{ a(VALUE) }");
+        assert_eq!(format("{{{x}}}").unwrap(), "{VALUE}");
         for bad in ["{", "a}", "{x", "{{}", "{y}"] {
             assert!(format(bad).is_err(), "{bad}");
         }
