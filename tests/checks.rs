@@ -145,15 +145,14 @@ fn a_browser_waits_for_a_mark_of_each_rule() {
     let nobody = Mark::Text("Nobody".to_owned());
     assert_eq!(marks(json!({})), [Mark::Css("h1.name".to_owned()), nobody.clone()]);
     let matching = |select: &str| json!({"select": select, "attribute": "content", "matches": "x"});
-    let kinds: [(Value, Kind, &str); 6] = [
+    let kinds: [(Value, Kind, &str); 5] = [
         (json!({"css": [matching("meta[name=a]")], "text": ["y"]}), Mark::Css, "meta[name=a]"),
         (
             json!({"css": [{"select": "h2", "exists": false}], "text": ["Hi {query}", "a"]}),
             Mark::Text,
             "Hi bob",
         ),
-        (json!({"css": [matching("title")], "title_is": "{query} | M"}), Mark::TitleIs, "bob | M"),
-        (json!({"title": "{query} |"}), Mark::Title, "bob |"),
+        (json!({"css": ["title", {"select": "title", "matches": "^{query} M"}]}), Mark::Title, "^bob M"),
         (json!({"words": ["a", "\"id\":"], "final_url": "bob"}), Mark::Source, "\"id\":"),
         (json!({"final_url": "/login(?:[/?#.]|$)"}), Mark::Url, "/login(?:[/?#.]|$)"),
     ];

@@ -344,14 +344,13 @@ impl Check<'_> {
         for (list, index, rule) in entry.rules().filter(|(.., rule)| is_drawn(rule.probe)) {
             let at = format!("{list}[{index}]");
             if let Some(field) = not_of_browser(rule) {
-                let message = "a browser does not provide it; use `css`, `text`, `title` or `final_url`";
+                let message = "a browser does not provide it; use `css`, `text` or `final_url`";
                 self.add(&format!("{at}.{field}"), message);
                 continue;
             }
             // Something that is absent may only be not drawn yet, and a page is judged even if none of its marks appeared.
             let is_unmarked = list != "barrier" && mark(rule, |text| Some(text.to_string())).is_none();
-            let message = "nothing in it shows a browser that the page is drawn; ask for `css`, `text`, `title`, `words` \
-                           or `final_url`";
+            let message = "nothing in it shows a browser that the page is drawn; ask for `css`, `text`, `words` or `final_url`";
             self.refuse_if(is_unmarked, &at, message);
         }
     }

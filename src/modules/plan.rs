@@ -161,19 +161,20 @@ type Kind = fn(String) -> Mark;
 
 /// Returns the mark of a page on which this rule holds. `filled` fills a template.
 pub(super) fn mark(rule: &Matcher, filled: impl Fn(&Template) -> Option<String>) -> Option<Mark> {
-    // An element that all pages have says nothing.
-    let is_telling =
-        |css: &&CssRule| css.exists && !["title", "head", "body", "html", "*"].contains(&css.select.trim());
+    // An element that all pages have says nothing, but the text of a title may.
+    let is_telling = |css: &&CssRule| match css.select.trim() {
+        "title" => css.exists && css.matches.is_some(),
+        select => css.exists && !["head", "body", "html", "*"].contains(&select),
+    };
     if let Some(css) = rule.css.iter().find(is_telling) {
-        return Some(Mark::Css(css.select.to_string()));
+        return match css.matches.as_ref().filter(|_| css.select.trim() == "title") {
+            Some(title) => filled(&title.template).map(Mark::Title),
+            None => Some(Mark::Css(css.select.to_string())),
+        };
     }
     let longest = |texts: &[Template]| texts.iter().max_by_key(|text| text.len()).cloned();
-    let texts: [(Kind, Option<Template>); 4] = [
-        (Mark::Text, longest(&rule.text)),
-        (Mark::TitleIs, rule.title_is.clone()),
-        (Mark::Title, rule.title.clone()),
-        (Mark::Source, longest(&rule.words)),
-    ];
+    let texts: [(Kind, Option<Template>); 2] =
+        [(Mark::Text, longest(&rule.text)), (Mark::Source, longest(&rule.words))];
     // Marks are compared with case.
     let mut texts = texts.into_iter().filter(|_| !rule.ignore_case);
     match texts.find_map(|(kind, text)| Some((kind, text?))) {

@@ -50,11 +50,10 @@ pub enum Mark {
     Text(String),
     /// A text that is part of the rendered document's HTML.
     Source(String),
-    /// A text that is part of the page's title.
+    /// A regex that is found in the page's title, with runs of white space made one space. One that browsers do not
+    /// understand is found nowhere.
     Title(String),
-    /// The whole title of the page, with runs of white space made one space.
-    TitleIs(String),
-    /// A regex that is found in the final address. One that browsers do not understand is found nowhere.
+    /// A regex that is found in the final address, as for titles.
     Url(String),
 }
 

@@ -54,7 +54,7 @@ fn an_entry_for_a_page_is_learned_and_works() {
     let file = folder.path("own.json");
     let (hit, miss) = rules(&learn(&site, "/page/{query}", &[]).code_is(0));
     assert_eq!(hit, json!([{"status": [200], "shows_query": true}]));
-    assert_eq!(miss, json!([{"status": [200], "title_is": "Page not found"}]));
+    assert_eq!(miss, json!([{"status": [200], "css": [{"select": "title", "matches": "^Page not found$"}]}]));
 
     // The known name stands for the variable, and the entry goes into a file.
     let written = learn(&site, "/page/alice", &["--id", "page", "--output", &file]).code_is(0);
@@ -190,7 +190,7 @@ fn a_redirect_alone_is_no_miss_after_a_repair() {
     moved["known"] = json!(["alice"]);
     moved["probes"][0]["url"] = json!(site.url("/moved_home/{query}"));
     moved["hit"] = json!([{"status": [200], "shows_query": true}]);
-    moved["miss"] = json!([{"status": [404], "title": "Not found"}]);
+    moved["miss"] = json!([{"status": [404], "words": ["Not found"]}]);
     let file = folder.file("own.json", &json!([moved]).to_string());
     let repaired = folder.path("repaired.json");
     let check = ["catalog", "check", "--no-builtin", "--catalog", &file, "--allow-private-targets"];

@@ -44,7 +44,7 @@ fn a_page_is_returned_when_a_mark_appears() {
     for (path, mark, status) in [
         ("/miss", Mark::Text("Page not found".into()), 404),
         ("/miss", Mark::Title("Drawn".into()), 404),
-        ("/titled", Mark::TitleIs("Drawn".into()), 200),
+        ("/titled", Mark::Title("^Drawn$".into()), 200),
         ("/hit", Mark::Source("class=\"name\"".into()), 200),
         ("/pushed", Mark::Url("/u/some".into()), 200),
         ("/alert", css("#x"), 200),

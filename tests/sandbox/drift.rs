@@ -244,7 +244,7 @@ fn said(answer: Response, content_type: &str, body: &str) -> Response {
 /// Returns the literal texts that a rule looks for.
 fn markers(rule: &Matcher) -> Vec<String> {
     let texts = [&rule.words, &rule.any_word, &rule.text].into_iter().flatten().map(|it| it.to_string());
-    let titles = [&rule.title, &rule.title_is, &rule.body_is].into_iter().flatten().map(|it| it.to_string());
+    let bodies = rule.body_is.iter().map(|it| it.to_string());
     let values = rule.json.iter().flat_map(|rule| rule.equals.iter().chain(rule.any_of.iter().flatten()));
     let values = values.filter_map(|value| value.as_str().map(str::to_owned));
     let selectors = rule.css.iter().map(|rule| &rule.select);
@@ -253,7 +253,7 @@ fn markers(rule: &Matcher) -> Vec<String> {
         let names = select.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));
         names.max_by_key(|name| name.len()).map(str::to_owned)
     });
-    let all = texts.chain(titles).chain(values).chain(names);
+    let all = texts.chain(bodies).chain(values).chain(names);
     all.filter(|text| text.len() >= LEAST_CHARS).collect()
 }
 

@@ -74,13 +74,7 @@ pub struct Matcher {
     /// space. The title, scripts, styles, templates and hidden elements are not visible text.
     #[schemars(inner(regex(pattern = r"\S")))]
     pub text: Vec<Template>,
-    /// A text (template) that must be in the page's title, with runs of white space made one space.
-    #[schemars(regex(pattern = r"\S"))]
-    pub title: Option<Template>,
-    /// The whole title of the page (a template), with runs of white space made one space.
-    #[schemars(regex(pattern = r"\S"))]
-    pub title_is: Option<Template>,
-    /// Whether `words`, `any_word`, `no_word`, `body_is`, `text`, `title` and `title_is` ignore ASCII and Unicode case.
+    /// Whether `words`, `any_word`, `no_word`, `body_is` and `text` ignore ASCII and Unicode case.
     pub ignore_case: bool,
     /// The text (a template) that the whole trimmed body must equal. `""` matches an empty body.
     pub body_is: Option<Template>,
@@ -168,17 +162,6 @@ impl Matcher {
             wanted.fill(values).is_ok_and(|wanted| fits(text, &self.cased(&wanted)))
         };
         let in_body = |word: &Template| fits(body(), word, |body, word| body.contains(word));
-        let is_shown =
-            |shown: &str, wanted| fits(shown, wanted, |shown, text| shown.contains(&squeeze(text)));
-        // A title that was cut off does not meet any condition.
-        let title_holds = |title: &str| {
-            let title = self.cased(title);
-            self.title.as_ref().is_none_or(|wanted| is_shown(&title, wanted))
-                && self
-                    .title_is
-                    .as_ref()
-                    .is_none_or(|it| fits(&title, it, |title, text| title == squeeze(text)))
-        };
         self.words.iter().all(in_body)
             && (self.any_word.is_empty() || self.any_word.iter().any(in_body))
             && (self.no_word.is_empty() || !answer.is_cut() && !self.no_word.iter().any(in_body))
@@ -191,9 +174,9 @@ impl Matcher {
                 .is_none_or(|regex| regex.is_found_in(answer.text(), answer.is_cut(), values))
             && (self.text.is_empty() || {
                 let visible = self.cased(answer.visible_text());
-                self.text.iter().all(|text| is_shown(&visible, text))
+                let is_shown = |text| fits(&visible, text, |shown, text| shown.contains(&squeeze(text)));
+                self.text.iter().all(is_shown)
             })
-            && (self.title.is_none() && self.title_is.is_none() || answer.title().is_some_and(title_holds))
     }
 
     fn cased<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -230,8 +213,6 @@ impl Matcher {
             ("any_word", !self.any_word.is_empty(), Basis::Marker, self.any_word.iter().all(shows)),
             ("no_word", !self.no_word.is_empty(), Basis::Absence, false),
             ("text", !self.text.is_empty(), Basis::Marker, self.text.iter().any(shows)),
-            ("title", self.title.is_some(), Basis::Marker, self.title.iter().any(shows)),
-            ("title_is", self.title_is.is_some(), Basis::Marker, self.title_is.iter().any(shows)),
             ("body_is", self.body_is.is_some(), Basis::Marker, self.body_is.iter().any(shows)),
             ("regex", self.regex.is_some(), Basis::Marker, self.regex.iter().any(pattern_shows)),
             ("shows_query", self.shows_query, Basis::Marker, true),

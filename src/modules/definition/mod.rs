@@ -51,8 +51,8 @@
 //! A probe with `"via": "browser"` opens its page in a real browser. Rules and extractors then read the
 //! document as the page's scripts have changed it. Such a module is premium. The browser waits until the
 //! page shows a mark. One mark is taken from each rule of `hit`, `miss` and `barrier` that is about the
-//! probe. It is the first of these conditions that the rule has: `css` (the selector), `text`, `title_is` or
-//! `title`, `words`, `final_url`. On a page without any mark, the rules are tried shortly before the check's time ends.
+//! probe. It is the first of these conditions that the rule has: `css` (the selector, or the text of
+//! `title`), `text`, `words`, `final_url`. On a page without any mark, the rules are tried shortly before the check's time ends.
 //! - A browser reports neither headers nor a reliable status, so rules read the page, its title and its
 //!   address. There is at least one rule for a hit and one for a miss, and each of them has a mark. A rule
 //!   with only negative conditions is not allowed, because it holds for a page that is not drawn yet.

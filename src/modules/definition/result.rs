@@ -104,10 +104,6 @@ pub enum Transform {
     UrlHost,
     /// Takes the last non-empty path segment of a URL.
     LastPathSegment,
-    /// Splits the value into lines.
-    Lines,
-    /// Splits the value at white space and commas.
-    Split,
     /// Removes a leading `*.`.
     StripWildcard,
     /// Removes a trailing dot.
@@ -163,7 +159,7 @@ pub struct ListResult {
     #[serde(default, rename = "where")]
     pub filter: Vec<JsonRule>,
     /// The extractor of each result's value, relative to the element. Default: the element itself. A
-    /// transform that gives several values (`lines`, `split`) gives several results.
+    /// `regex` that matches several times gives several results.
     pub value: Option<Extractor>,
     /// A regex (a template for regexes) that must be found in a value for it to be kept.
     pub keep: Option<Pattern>,

@@ -112,7 +112,8 @@ impl LongExtractor {
         };
         let base = reading.answer.map(|answer| &answer.response.final_url);
         for transform in &self.transform {
-            values = values.into_iter().flat_map(|value| transform::apply(*transform, value, base)).collect();
+            let elements = values.into_iter().flat_map(transform::elements);
+            values = elements.map(|element| transform::apply(*transform, element, base)).collect();
         }
         let values = values.into_iter().filter(|value| !is_blank(value));
         values.filter_map(|value| self.changed(value, reading)).collect()

@@ -12,26 +12,24 @@ use url::Url;
 
 use super::number::number;
 use crate::base::encoding::percent_decode_lossy;
-use crate::modules::definition::Transform;
-use crate::modules::definition::as_text;
+use crate::modules::definition::{MAX_VALUES, Transform, as_text};
 use crate::modules::html::fragment_text;
 use crate::modules::tables;
 use crate::modules::text::{constant, squeeze};
 
-/// The maximum number of parts that `lines` and `split` give.
-const MAX_PARTS: usize = 1_000;
-
-/// Applies one transform. The elements of an array are transformed one by one. A value that the transform
-/// cannot read stays unchanged. `base` is the address of the page that contains the value.
-pub(crate) fn apply(transform: Transform, value: Value, base: Option<&Url>) -> Vec<Value> {
-    if let Value::Array(elements) = value {
-        let elements = elements.into_iter().take(MAX_PARTS);
-        return elements.flat_map(|element| apply(transform, element, base)).take(MAX_PARTS).collect();
+/// Returns the elements of an array, which are transformed one by one, or else the value itself.
+pub(super) fn elements(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(list) => list.into_iter().take(MAX_VALUES).flat_map(elements).collect(),
+        other => vec![other],
     }
-    let Some(text) = as_text(&value) else { return vec![value] };
+}
+
+/// Applies one transform. A value that the transform cannot read stays unchanged. `base` is the address of the page that
+/// contains the value.
+pub(crate) fn apply(transform: Transform, value: Value, base: Option<&Url>) -> Value {
+    let Some(text) = as_text(&value) else { return value };
     let changed = match transform {
-        Transform::Lines => return parts(text.lines()),
-        Transform::Split => return parts(text.split(|c: char| c.is_whitespace() || c == ',')),
         Transform::Trim => Some(squeeze(&text).into()),
         Transform::Lower => Some(text.to_lowercase().into()),
         Transform::AbsoluteUrl => base.and_then(|base| Some(base.join(text.trim()).ok()?.as_str().into())),
@@ -50,11 +48,7 @@ pub(crate) fn apply(transform: Transform, value: Value, base: Option<&Url>) -> V
         Transform::DateTime => date_time(text.trim()).map(Value::from),
         Transform::Number => number(&text, false),
     };
-    vec![changed.unwrap_or(value)]
-}
-
-fn parts<'t>(parts: impl Iterator<Item = &'t str>) -> Vec<Value> {
-    parts.map(str::trim).filter(|part| !part.is_empty()).take(MAX_PARTS).map(Value::from).collect()
+    changed.unwrap_or(value)
 }
 
 /// Parses a URL. The scheme may be missing.
@@ -139,45 +133,39 @@ mod tests {
     fn each_transform_changes_its_value() {
         let base = Url::parse("https://site.example/u/bob").unwrap();
         for (transform, value, want) in [
-            (Trim, json!(" a \n b "), json!(["a b"])),
-            (Lower, json!("ÄB"), json!(["äb"])),
-            (AbsoluteUrl, json!("/a.png"), json!(["https://site.example/a.png"])),
-            (AbsoluteUrl, json!("b?c"), json!(["https://site.example/u/b?c"])),
-            (AbsoluteUrl, json!("//cdn.example/x"), json!(["https://cdn.example/x"])),
-            (AbsoluteUrl, json!("http://o.example"), json!(["http://o.example/"])),
-            (AbsoluteUrl, json!("https://["), json!(["https://["])),
-            (HtmlText, json!("<p>a &amp; <b>b</b></p>"), json!(["a & b"])),
-            (UrlDecode, json!("a%20b%zz%4"), json!(["a b%zz%4"])),
-            (UrlHost, json!("HTTPS://Ex.org:8/a"), json!(["ex.org"])),
-            (UrlHost, json!("matrix.ex.org:443"), json!(["matrix.ex.org"])),
-            (UrlHost, json!("//ex.org/x"), json!(["ex.org"])),
-            (LastPathSegment, json!("https://ex.org/u/b%C3%A9/?q"), json!(["bé"])),
-            (Lines, json!("a\r\n\n b"), json!(["a", "b"])),
-            (Split, json!("a, b\tc"), json!(["a", "b", "c"])),
-            (StripWildcard, json!("*.a.b"), json!(["a.b"])),
-            (StripDot, json!("a.b."), json!(["a.b"])),
-            (StripAt, json!("@bob"), json!(["bob"])),
-            (StripMailto, json!("MAILTO:a@b.c?subject=x"), json!(["a@b.c"])),
-            (LastWord, json!("10 mx.example."), json!(["mx.example."])),
-            (JsonText, json!("b\\u00fc\\nc"), json!(["bü\nc"])),
-            (JsonText, json!("\\x \", \""), json!(["\\x \", \""])),
-            (UrlHost, json!("http://a\nb.example/"), json!(["http://a\nb.example/"])),
-            (UnixTime, json!(1_700_000_000), json!(["2023-11-14T22:13:20Z"])),
-            (UnixTime, json!("1700000000.5"), json!(["2023-11-14T22:13:20.5Z"])),
-            (UnixTime, json!(1e300), json!([1e300])),
-            (UnixMillis, json!(1_700_000_000_123_i64), json!(["2023-11-14T22:13:20.123Z"])),
-            (UnixTime, json!("soon"), json!(["soon"])),
-            (Number, json!("many"), json!(["many"])),
-            (Number, json!(1.234), json!([1.234])),
-            (Lower, json!({"a": 1}), json!([{"a": 1}])),
-            (Lower, json!(["A", ["B"]]), json!(["a", "b"])),
+            (Trim, json!(" a \n b "), json!("a b")),
+            (Lower, json!("ÄB"), json!("äb")),
+            (AbsoluteUrl, json!("/a.png"), json!("https://site.example/a.png")),
+            (AbsoluteUrl, json!("b?c"), json!("https://site.example/u/b?c")),
+            (AbsoluteUrl, json!("//cdn.example/x"), json!("https://cdn.example/x")),
+            (AbsoluteUrl, json!("http://o.example"), json!("http://o.example/")),
+            (AbsoluteUrl, json!("https://["), json!("https://[")),
+            (HtmlText, json!("<p>a &amp; <b>b</b></p>"), json!("a & b")),
+            (UrlDecode, json!("a%20b%zz%4"), json!("a b%zz%4")),
+            (UrlHost, json!("HTTPS://Ex.org:8/a"), json!("ex.org")),
+            (UrlHost, json!("matrix.ex.org:443"), json!("matrix.ex.org")),
+            (UrlHost, json!("//ex.org/x"), json!("ex.org")),
+            (LastPathSegment, json!("https://ex.org/u/b%C3%A9/?q"), json!("bé")),
+            (StripWildcard, json!("*.a.b"), json!("a.b")),
+            (StripDot, json!("a.b."), json!("a.b")),
+            (StripAt, json!("@bob"), json!("bob")),
+            (StripMailto, json!("MAILTO:a@b.c?subject=x"), json!("a@b.c")),
+            (LastWord, json!("10 mx.example."), json!("mx.example.")),
+            (JsonText, json!("b\\u00fc\\nc"), json!("bü\nc")),
+            (JsonText, json!("\\x \", \""), json!("\\x \", \"")),
+            (UrlHost, json!("http://a\nb.example/"), json!("http://a\nb.example/")),
+            (UnixTime, json!(1_700_000_000), json!("2023-11-14T22:13:20Z")),
+            (UnixTime, json!("1700000000.5"), json!("2023-11-14T22:13:20.5Z")),
+            (UnixTime, json!(1e300), json!(1e300)),
+            (UnixMillis, json!(1_700_000_000_123_i64), json!("2023-11-14T22:13:20.123Z")),
+            (UnixTime, json!("soon"), json!("soon")),
+            (Number, json!("many"), json!("many")),
+            (Number, json!(1.234), json!(1.234)),
+            (Lower, json!({"a": 1}), json!({"a": 1})),
         ] {
-            assert_eq!(
-                Value::Array(apply(transform, value.clone(), Some(&base))),
-                want,
-                "{transform:?} {value}"
-            );
+            assert_eq!(apply(transform, value.clone(), Some(&base)), want, "{transform:?} {value}");
         }
+        assert_eq!(elements(json!(["a", ["b"]])), [json!("a"), json!("b")]);
     }
 
     #[test]
@@ -210,7 +198,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_transform_panics(text in any::<String>()) {
-            for transform in [Trim, Lower, AbsoluteUrl, HtmlText, UrlDecode, JsonText, UrlHost, LastPathSegment, Lines, Split, StripWildcard,
+            for transform in [Trim, Lower, AbsoluteUrl, HtmlText, UrlDecode, JsonText, UrlHost, LastPathSegment, StripWildcard,
                 StripDot, StripAt, StripMailto, LastWord, UnixTime, UnixMillis, DateTime, Number] {
                 let _ = apply(transform, Value::from(text.as_str()), Url::parse(&text).ok().as_ref());
             }

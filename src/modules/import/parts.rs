@@ -144,7 +144,7 @@ pub(super) fn template(text: &str, placeholder: &str) -> String {
 }
 
 /// Returns a text without variables as a template, with every brace literal.
-fn literal(text: &str) -> String {
+pub(crate) fn literal(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }
 

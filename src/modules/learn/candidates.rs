@@ -10,6 +10,7 @@ use super::evidence::Side;
 use crate::modules::answer::Answer;
 use crate::modules::definition::as_text;
 use crate::modules::html::{MAX_FOUND, Selector};
+use crate::modules::import::literal;
 use crate::modules::probe::Response;
 use crate::modules::tables;
 use crate::modules::text::{same_name, squeeze};
@@ -211,7 +212,7 @@ fn of_missing(at: &str, value: &Value, name: &str) -> Option<(usize, Value)> {
                 return None;
             }
             let cost = if is_code { 20 } else { 40 };
-            Some(match templated(text, name) {
+            Some(match templated(text, name, literal) {
                 (_, 0) => (cost, json!({ "equals": text })),
                 (template, _) => (cost + 2, json!({ "equals_template": template })),
             })
@@ -268,24 +269,23 @@ fn of_profile(answer: &Answer<'_>, name: &str) -> Candidates {
 
 /// Returns conditions on the page of a made-up name: what says that something does not exist.
 fn of_missing_page(answer: &Answer<'_>, name: &str) -> Candidates {
-    let template = |text: &str| templated(text, name).0;
     let mut found = Vec::new();
     let title = squeeze(answer.title().unwrap_or_default());
     if says_missing(&title) && title.chars().count() <= *TEXT_CHARS.end() {
-        found.push((30, json!({"title_is": template(&title)})));
+        let pattern = format!("^{}$", templated(&title, name, regex::escape).0);
+        found.push((30, json!({"css": [{"select": "title", "matches": pattern}]})));
     }
     // The message is between tags.
     let pieces = answer.text().split(['<', '>', '\n']).map(str::trim);
     let pieces = pieces.filter(|piece| TEXT_CHARS.contains(&piece.chars().count()) && says_missing(piece));
-    found.extend(pieces.take(MAX_TEXTS).map(|piece| (44, json!({"words": [template(piece)]}))));
+    found.extend(pieces.take(MAX_TEXTS).map(|piece| (44, json!({"words": [templated(piece, name, literal).0]}))));
     found
 }
 
-/// Replaces the name in a text by `{query}`, and doubles literal braces. Returns the template, and how often the
-/// name was replaced. The name counts only as a whole word.
-fn templated(text: &str, name: &str) -> (String, usize) {
+/// Replaces the name in a text by `{query}`, and escapes the rest. Returns the template, and how often the name was
+/// replaced. The name counts only as a whole word.
+fn templated(text: &str, name: &str, escaped: fn(&str) -> String) -> (String, usize) {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_'));
-    let escaped = |text: &str| text.replace('{', "{{").replace('}', "}}");
     let (mut out, mut end, mut count) = (String::new(), 0, 0);
     for (start, found) in text.match_indices(name).filter(|_| !name.is_empty()) {
         let behind = start + found.len();

@@ -19,8 +19,7 @@ const fits = ({kind, value}) => {
       case 'css': return document.querySelector(value) !== null;
       case 'text': return shows(squeeze(value).trim());
       case 'source': return html().includes(value);
-      case 'title': return squeeze(document.title).includes(squeeze(value).trim());
-      case 'title_is': return squeeze(document.title).trim() === squeeze(value).trim();
+      case 'title': return new RegExp(value, 'm').test(squeeze(document.title).trim());
       case 'url': return new RegExp(value, 'm').test(location.href);
       default: return false;
     }

@@ -32,13 +32,12 @@ pub(super) fn statuses(matcher: &Matcher) -> Vec<u16> {
 pub(super) fn forms(context: &Context<'_>, probe: usize, matcher: &Matcher) -> Vec<Form> {
     let entry = context.entry;
     let Some(asked) = entry.probes.get(probe) else { return Vec::new() };
-    let reads_page = !matcher.text.is_empty() || matcher.title.is_some() || matcher.title_is.is_some();
     let wanted = match matcher {
         _ if asked.method == Method::Head => Some(Form::Empty),
         // A browser always returns an HTML document.
         _ if asked.via == Via::Browser => Some(Form::Html),
         _ if !matcher.json.is_empty() => Some(Form::Json),
-        _ if reads_page || matcher.shows_query || !matcher.css.is_empty() => Some(Form::Html),
+        _ if !matcher.text.is_empty() || matcher.shows_query || !matcher.css.is_empty() => Some(Form::Html),
         _ => None,
     };
     if let Some(form) = wanted {
@@ -83,9 +82,6 @@ pub(super) fn fulfil(context: &Context<'_>, matcher: &Matcher, draft: &mut Draft
     if matcher.json.iter().any(|rule| rule.at.is_empty() && rule.json_type == Some(JsonType::Null)) {
         // A document that is `null` can contain nothing else.
         draft.exact = Some("null".to_owned());
-    }
-    if let Some(title) = matcher.title_is.as_ref().or(matcher.title.as_ref()) {
-        draft.elements.push(Element::new("title", None, context.text(title)?));
     }
     for rule in matcher.css.iter().filter(|rule| rule.exists) {
         draft.elements.push(element(context, rule)?);
