@@ -11,13 +11,12 @@ use super::decode;
 use super::openapi::schemas::to_json;
 use super::pages::{PageParameters, page_of};
 use super::request;
-use crate::base::ids::{BatchId, RunId};
+use crate::base::ids::BatchId;
 use crate::http::Reply;
-use crate::model::batch::{Batch, BatchRow, MAX_SEARCHES, RowRefusal};
+use crate::model::batch::{Batch, BatchRow, MAX_SEARCHES};
 use crate::model::page::cut;
 use crate::model::refusal::Refusal;
 use crate::model::run::count;
-use crate::modules::query::SearchType;
 use crate::report::Format;
 use crate::report::batch::BatchReport;
 use crate::runs::batches::BatchMatrix;
@@ -138,48 +137,14 @@ pub fn list_batches(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     Ok(BatchList::reply(batches, limit, next))
 }
 
-/// A search of a batch.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct BatchSearchState<'a> {
-    /// Place of the search in the request, from 1.
-    pub row: u32,
-    /// Type of the query.
-    #[serde(rename = "type")]
-    pub search_type: SearchType,
-    /// Query as the caller sent it.
-    pub query: &'a str,
-    /// `pending`, `running`, `completed`, `failed`, `refused` or `skipped`.
-    pub status: &'a str,
-    /// Reason why the search was refused; null if it was not.
-    pub reason: Option<RowRefusal>,
-    /// Run of the search; null if it was not started.
-    pub run_id: Option<RunId>,
-    /// Number of its results so far; null if it was not started.
-    pub total_results: Option<u32>,
-}
-
-impl<'a> From<&'a BatchRow> for BatchSearchState<'a> {
-    fn from(row: &'a BatchRow) -> Self {
-        Self {
-            row: row.position,
-            search_type: row.search.search_type,
-            query: &row.search.query,
-            status: &row.status,
-            reason: row.reason,
-            run_id: row.run.as_ref().map(|run| run.id),
-            total_results: row.run.as_ref().map(|run| run.total_results),
-        }
-    }
-}
-
 /// A batch with some of its searches.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct BatchWithSearches<'a> {
+pub struct BatchWithSearches {
     /// The batch.
     #[serde(flatten)]
     pub batch: Batch,
     /// Searches of the batch, in the order of the request.
-    pub searches: Vec<BatchSearchState<'a>>,
+    pub searches: Vec<BatchRow>,
     /// Value of `after` for the next searches; null if there are none.
     pub next_after: Option<u32>,
 }
@@ -202,14 +167,13 @@ pub struct RowParameters {
 ///
 /// Costs no credits.
 #[utoipa::path(get, path = "/v1/batches/{batch_id}", params(RowParameters),
-    responses((status = 200, body = BatchWithSearches<'_>)))]
+    responses((status = 200, body = BatchWithSearches)))]
 pub fn get_batch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let parameters: RowParameters = request::query(call.request)?;
     let (limit, after) = (parameters.limit.unwrap_or(100) as usize, parameters.after.unwrap_or(0));
     let batch = api.find_batch(call.caller()?, call.id("batch")?)?;
-    let mut rows = api.store.batch_rows(batch.id, after, limit + 1)?;
-    let next_after = cut(&mut rows, limit).map(|row| row.position);
-    let searches = rows.iter().map(BatchSearchState::from).collect();
+    let mut searches = api.store.batch_rows(batch.id, after, limit + 1)?;
+    let next_after = cut(&mut searches, limit).map(|row| row.position);
     Ok(ok_json(&BatchWithSearches { batch, next_after, searches }))
 }
 

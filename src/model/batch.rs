@@ -2,15 +2,17 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::base::clock::millis;
-use crate::base::ids::{AccountId, BatchId};
+use crate::base::ids::{AccountId, BatchId, RunId};
+use crate::base::storage::StorageError;
 use crate::base::words::words;
 use crate::model::refusal::Refusal;
-use crate::model::run::RunSummary;
 use crate::model::search::Search;
 use crate::model::start::{Idempotency, RowRef};
+use crate::modules::query::SearchType;
 
 /// The maximum number of searches in a batch.
 pub const MAX_SEARCHES: usize = 1000;
@@ -134,28 +136,42 @@ words! {
     }
 }
 
-/// A row of a batch as it is stored.
-#[derive(Debug, Clone, PartialEq)]
+/// A search of a batch.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[schema(as = BatchSearchState)]
 pub struct BatchRow {
-    /// The place of the search in the request, from 1.
+    /// Place of the search in the request, from 1.
+    #[serde(rename = "row")]
     pub position: u32,
-    /// What is searched. If this version of the program cannot read it, it has the type and the query at most.
-    pub search: Search,
-    /// `pending`, `skipped`, `refused`, or the status of the run.
+    /// Type of the query.
+    #[serde(rename = "type")]
+    pub search_type: SearchType,
+    /// Query as the caller sent it.
+    pub query: String,
+    /// `pending`, `running`, `completed`, `failed`, `refused` or `skipped`.
     pub status: String,
-    /// Why the search was refused, if it was.
+    /// Reason why the search was refused; null if it was not.
     pub reason: Option<RowRefusal>,
-    /// The run of the search, if it was started.
-    pub run: Option<RunSummary>,
+    /// Run of the search; null if it was not started.
+    #[serde(rename = "run_id")]
+    pub run: Option<RunId>,
+    /// Number of its results so far; null if it was not started.
+    pub total_results: Option<u32>,
+    /// The time at which the run was stopped, if it was.
+    #[serde(skip)]
+    pub stopped_at: Option<Timestamp>,
+    /// The stored [`Search`].
+    #[serde(skip)]
+    pub search: Value,
 }
 
 /// The row whose turn has come.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct NextRow {
     /// The row.
     pub row: RowRef,
     /// The account that is charged.
     pub account: AccountId,
-    /// What is searched. It is `None` if this version of the program cannot read it.
-    pub search: Option<Search>,
+    /// What is searched, or why this version of the program cannot read it.
+    pub search: Result<Search, StorageError>,
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::model::credits::cost;
 use crate::model::follow::FollowOrder;
@@ -49,23 +48,6 @@ impl Search {
             premium: false,
             options: RunOptions::default(),
             choice: Choice::default(),
-            follow: None,
-            purpose: None,
-        }
-    }
-
-    /// Returns what can be shown of a stored search that cannot be read: of one that a later version has written, the query.
-    pub fn of_unreadable(text: &str) -> Self {
-        let stored: Value = serde_json::from_str(text).unwrap_or_default();
-        let part = |name: &str| stored[name].as_str().unwrap_or_default().to_owned();
-        let search_type = SearchType::from_name(&part("type")).unwrap_or(SearchType::Username);
-        let (options, choice) = Default::default();
-        Self {
-            search_type,
-            query: part("query"),
-            premium: false,
-            options,
-            choice,
             follow: None,
             purpose: None,
         }

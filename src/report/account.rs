@@ -176,9 +176,9 @@ struct With<T> {
 
 /// Returns a search of a batch. Its run is among all runs.
 fn search_of(row: &BatchRow) -> Value {
-    let mut search = json!(row.search);
+    let mut search = row.search.clone();
     search["row"] = row.position.into();
     search["status"] = row.status.as_str().into();
-    search["run_id"] = json!(row.run.as_ref().map(|run| run.id));
+    search["run_id"] = json!(row.run);
     search
 }

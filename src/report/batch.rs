@@ -12,7 +12,6 @@ use crate::base::pages::each_item;
 use crate::base::text::{cell, json, write_csv};
 use crate::model::batch::{Batch, BatchRow, BatchStatus};
 use crate::model::run::ResultRecord;
-use crate::model::search::Search;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::runs::batches::{BatchMatrix, MatrixColumn};
@@ -143,15 +142,13 @@ pub fn write_batch(
     let rows =
         |last: Option<&BatchRow>| store.batch_rows(batch.id, last.map_or(0, |last| last.position), PAGE);
     each_item(PAGE, rows, |row| {
-        let found = match &row.run {
-            Some(run) => store.run(run.id, batch.account)?,
+        let found = match row.run {
+            Some(run) => store.run(run, batch.account)?,
             None => None,
         };
         let record = found.map(|found| runs.record(found)).transpose()?;
-        let Search { search_type, query, .. } = &row.search;
-        let (row, status, run) = (row.position, row.status.as_str(), record.as_ref());
-        let search = BatchSearchReport { row, search_type: *search_type, query, status, run };
-        file.search(&search)
+        let BatchRow { position, search_type, ref query, ref status, .. } = *row;
+        file.search(&BatchSearchReport { row: position, search_type, query, status, run: record.as_ref() })
     })?;
     file.end()
 }

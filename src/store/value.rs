@@ -30,6 +30,7 @@ use crate::base::storage::StorageError;
 use crate::model::account::{Role, SecretHash};
 use crate::model::batch::{BatchStatus, RowRefusal};
 use crate::model::coverage::Coverage;
+use crate::model::drive::InstanceId;
 use crate::model::event::EventType;
 use crate::model::follow::{Class, FollowEnd, FollowOrder, Lookup};
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunOptions, Status};
@@ -127,10 +128,16 @@ macro_rules! tuples {
         })+
     };
 }
-tuples!((A, B)(A, B, C)(A, B, C, D)(A, B, C, D, E)(A, B, C, D, E, F));
+tuples!((A, B)(A, B, C)(A, B, C, D)(A, B, C, D, E));
 
-/// Names the columns of a type once: for the statements that read it, which have them as `{row}`, and for reading a row. A column has the name of its field, unless another expression is given.
+/// Names the columns of a type once: for the statements that read it, which have them as `{row}`, and for reading a row. A column
+/// has the name of its field, unless another expression is given. A field whose type names its columns has these. With `struct`,
+/// the type is declared as well.
 macro_rules! row {
+    (struct $kind:ident from $prefix:literal { $($field:ident: $type:ty $(= $sql:expr)?),+ $(,)? }) => {
+        struct $kind { $($field: $type),+ }
+        $crate::store::value::row! { $kind from $prefix { $($field $(= $sql)?),+ } }
+    };
     ($kind:ident from $prefix:literal { $($field:ident $(= $sql:expr)?),+ $(,)? }) => {
         impl $crate::store::value::FromRow for $kind {
             fn from_row(row: &mut $crate::store::value::Row) -> $crate::store::error::Result<Self> {
@@ -138,13 +145,21 @@ macro_rules! row {
             }
 
             fn columns() -> String {
-                let columns = [$([concat!($prefix, stringify!($field)) $(, $sql)?].last().copied()),+];
-                columns.map(Option::unwrap_or_default).join(", ")
+                use $crate::store::value::column;
+                [$(column(|row: &Self| &row.$field, &[concat!($prefix, stringify!($field)) $(, $sql)?])),+].join(", ")
             }
         }
     };
 }
 pub(super) use row;
+
+/// Returns the columns of a field: the last of its names, unless it has only that of the field and its type has columns.
+pub(super) fn column<R, T: FromRow>(_: fn(&R) -> &T, names: &[&str]) -> String {
+    match names {
+        [_, sql] => (*sql).to_owned(),
+        _ => Some(T::columns()).filter(|columns| !columns.is_empty()).unwrap_or_else(|| names.concat()),
+    }
+}
 
 macro_rules! cells {
     ($($($kind:ty),+: $read:expr;)+) => {$($(
@@ -165,7 +180,7 @@ cells! {
     Arc<str>: |cell| String::from_cell(cell).map(Self::from);
     Vec<u8>: |cell| if let Value::Blob(bytes) = cell { Some(bytes) } else { None };
     Uuid: |cell| Self::from_slice(&Vec::from_cell(cell)?).ok();
-    AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId:
+    AccountId, BatchId, InstanceId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId:
         |cell| Uuid::from_cell(cell).map(Self);
     SecretHash, SealedSecret: |cell| FromCell::from_cell(cell).map(Self);
     Interval: |cell| Self::from_secs(u64::from_cell(cell)?);
@@ -179,14 +194,10 @@ cells! {
         |cell| Self::from_name(&String::from_cell(cell)?);
     Vec<ChangeKind>: |cell| named(cell, ChangeKind::from_name);
     Vec<EventType>: |cell| named(cell, EventType::from_name);
-    Map<String, serde_json::Value>: |cell| match cell {
-        Value::Null => Some(Self::new()),
-        members => decode(&String::from_cell(members)?).ok(),
-    };
-    Vec<ModuleReport>: |cell| match cell {
-        Value::Null => Some(Self::new()),
-        reports => decode_reports(&String::from_cell(reports)?).ok(),
-    };
+    Map<String, serde_json::Value>: |cell| or_empty(cell, decode);
+    // Both are separated by commas.
+    Vec<ModuleReport>: |cell| or_empty(cell, decode_reports);
+    Vec<ResultRecord>: |cell| or_empty(cell, |records| decode(&format!("[{records}]")));
 }
 
 impl<T: FromCell> FromCell for Option<T> {
@@ -211,6 +222,11 @@ impl<T: DeserializeOwned> FromCell for Json<T> {
     fn from_cell(cell: Value) -> Option<Self> {
         decode(&String::from_cell(cell)?).ok().map(Self)
     }
+}
+
+/// Reads what is NULL if there is nothing.
+fn or_empty<T: Default>(cell: Value, read: fn(&str) -> Result<T>) -> Option<T> {
+    Option::<String>::from_cell(cell)?.map_or(Some(T::default()), |text| read(&text).ok())
 }
 
 /// Reads a list of words as JSON. Words of a later version are left out.

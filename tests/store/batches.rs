@@ -79,8 +79,12 @@ on_both! {
         assert!(started.iter().all(|it| *it == Started::Created || is_refused(it)));
         assert_eq!((f.used(), f.rows("runs")), (1, 1));
         assert_eq!(f.batch(id).counts, Counts { pending: 1, running: 1, ..Counts::default() });
+        f.database.execute(r#"UPDATE batch_rows SET search = '{"type":"phone","query":"c","of":1}' WHERE position = 2"#);
         let rows = f.store.batch_rows(id, 0, 10).unwrap();
-        assert_eq!(rows[0].run.as_ref().unwrap().batch, Some(id));
+        assert_eq!(f.store.run(rows[0].run.unwrap(), f.account.id).unwrap().unwrap().batch, Some(id));
+        assert_eq!((rows[0].status.as_str(), rows[0].total_results), ("running", Some(0)));
+        assert_eq!((rows[1].query.as_str(), rows[1].status.as_str(), rows[1].run), ("c", "pending", None));
+        assert!(f.store.next_row(false, &[]).unwrap().unwrap().search.is_err(), "only a later version can read it");
     }
 
     fn accounts_take_turns_with_their_batches(f) {
@@ -113,7 +117,7 @@ on_both! {
         assert_eq!(f.batch(id).counts.pending, 2);
         f.store.wait_for_credits(f.account.id, Duration::from_secs(3600)).unwrap();
         assert_eq!(f.batch(id).status, BatchStatus::WaitingForCredits);
-        assert_eq!(f.store.next_row(false, &[]).unwrap(), None);
+        assert!(f.store.next_row(false, &[]).unwrap().is_none());
         f.store.wait_for_credits(f.account.id, Duration::ZERO).unwrap();
         assert_eq!(f.start_next().unwrap().0, "a");
         assert_eq!(f.batch(id).status, BatchStatus::Running);
@@ -130,7 +134,7 @@ on_both! {
         }
         assert!(!f.store.stop_batch(AccountId::new(), id, &Origin::CLI).unwrap());
         assert_eq!(f.store.start(&late).unwrap(), Started::Refused(Refusal::no_such("row")));
-        assert_eq!((f.store.next_row(false, &[]).unwrap(), f.used()), (None, 1));
+        assert_eq!((f.store.next_row(false, &[]).unwrap().is_none(), f.used()), (true, 1));
         assert_eq!(f.store.end_batches(false).unwrap(), []);
         f.finish(&run, &completed());
         assert_eq!(f.store.end_batches(false).unwrap(), [id]);

@@ -154,7 +154,7 @@ impl Runs {
             }
         }
         let outcome = |row: &BatchRow, module: &String| {
-            outcomes.get(&row.run.as_ref()?.id).and_then(|outcomes| outcomes.get(module)).copied()
+            outcomes.get(&row.run?).and_then(|outcomes| outcomes.get(module)).copied()
         };
         let columns = platforms.into_iter().map(|(module, platform)| {
             let hits = rows.iter().filter(|row| outcome(row, &module) == Some(Outcome::Hit)).count();
@@ -164,10 +164,10 @@ impl Runs {
         columns.sort_by_cached_key(|it| (Reverse(it.hits), it.platform.to_lowercase(), it.module.clone()));
         let rows = rows.iter().map(|row| MatrixRow {
             row: row.position,
-            search_type: row.search.search_type,
-            query: row.search.query.clone(),
+            search_type: row.search_type,
+            query: row.query.clone(),
             status: row.status.clone(),
-            run_id: row.run.as_ref().map(|run| run.id),
+            run_id: row.run,
             outcomes: columns.iter().map(|column| outcome(row, &column.module)).collect(),
         });
         Ok(BatchMatrix { rows: rows.collect(), columns })
@@ -246,7 +246,7 @@ impl Runs {
             self.store.refuse_row(row, reason)?;
             Ok(true)
         };
-        let Some(search) = search else { return refuse(RowRefusal::Unreadable) };
+        let Ok(search) = search else { return refuse(RowRefusal::Unreadable) };
         let Some((charge, has_premium)) = (self.charge_of)(account)? else {
             // The account is being deleted, or its plan is not configured.
             self.store.wait_for_credits(account, CREDIT_PAUSE)?;

@@ -56,29 +56,26 @@ fn try_to_advance(
     let ended: Vec<&RunSummary> = family.members.iter().filter(|run| is_ended(run)).collect();
     let leads = leads(links(runs, &ended, root)?);
     let rules = Rules::of(runs, &order, first.search_type);
-    let stopped = match first.stopped_at {
-        Some(_) => Some(LeadReason::Stopped),
+    let (is_last, stopped) = match first.stopped_at {
+        Some(_) => (true, Some(LeadReason::Stopped)),
         None => start_next(runs, &family, &leads, &rules, level)?,
     };
-    // Runs that have ended since may name further leads. Maintenance continues with them.
-    let was_read = |run: &RunSummary| ended.iter().any(|ended| ended.id == run.id);
-    let is_over =
-        |family: &StoredFamily| family.members.iter().all(|run| run.status.is_terminal() && was_read(run));
-    if let Some(newer) = runs.store.family(root, account)?.filter(is_over) {
-        let exists = |run: RunId| newer.members.iter().any(|member| member.id == run);
-        let started = newer.followed.iter().filter(|it| exists(it.run)).map(|it| it.lead);
-        let mut followed: HashSet<Uuid> = started.collect();
-        for run in &ended {
-            let looked_up = runs.store.lookups(run.id)?.into_iter().filter(|it| it.outcome.is_some());
-            followed.extend(looked_up.map(|it| it.lead_id));
-        }
-        let (followed, others): (Vec<&Lead>, Vec<&Lead>) =
-            leads.all.iter().partition(|lead| followed.contains(&lead.lead_id));
-        let not_followed = others.iter().filter(|lead| lead.status != LeadStatus::Found).count();
-        let leads = LeadCounts { followed: count(followed.len()), not_followed: count(not_followed) };
-        runs.store.end_following(root, &FollowEnd { leads, stopped })?;
+    // Runs that end later may name further leads. Their ends, or maintenance, continue with them.
+    if !is_last || family.members.iter().any(|run| !run.status.is_terminal()) {
+        return Ok(());
     }
-    Ok(())
+    let exists = |run: RunId| family.members.iter().any(|member| member.id == run);
+    let started = family.followed.iter().filter(|it| exists(it.run)).map(|it| it.lead);
+    let mut followed: HashSet<Uuid> = started.collect();
+    for run in &ended {
+        let looked_up = runs.store.lookups(run.id)?.into_iter().filter(|it| it.outcome.is_some());
+        followed.extend(looked_up.map(|it| it.lead_id));
+    }
+    let (followed, others): (Vec<&Lead>, Vec<&Lead>) =
+        leads.all.iter().partition(|lead| followed.contains(&lead.lead_id));
+    let not_followed = others.iter().filter(|lead| lead.status != LeadStatus::Found).count();
+    let leads = LeadCounts { followed: count(followed.len()), not_followed: count(not_followed) };
+    Ok(runs.store.end_following(root, &FollowEnd { leads, stopped })?)
 }
 
 fn depth_of(run: &RunSummary) -> u8 {
@@ -103,36 +100,40 @@ fn links(runs: &Arc<Runs>, ended: &[&RunSummary], root: RunId) -> Result<Vec<Run
     Ok(links)
 }
 
-/// Starts the runs for leads up to this level. Returns why it stopped before the last one.
+/// Starts the runs for leads up to this level. Returns whether none was started, by any process, since the family was read,
+/// and why it stopped before the last one.
 fn start_next(
     runs: &Arc<Runs>,
     family: &StoredFamily,
     leads: &Leads,
     rules: &Rules<'_>,
     level: u8,
-) -> Result<Option<LeadReason>, Refusal> {
-    let Some(root) = family.members.first() else { return Ok(None) };
+) -> Result<(bool, Option<LeadReason>), Refusal> {
+    let Some(root) = family.members.first() else { return Ok((true, None)) };
     let known: HashSet<Uuid> = family.followed.iter().map(|followed| followed.lead).collect();
     let mut next = next_searches(rules, leads, root, &known, level);
-    let mut stopped = None;
+    let (mut is_last, mut stopped) = (true, None);
     let left = usize::from(rules.order.max_searches).saturating_sub(known.len());
     if next.len() > left {
         stopped = Some(LeadReason::Limit);
         next.truncate(left);
     }
     for search in next {
-        let Some((charge, _)) = (runs.charge_of)(root.account)? else { return Ok(None) };
-        let Err(refusal) = start(runs, root, search, Origin::SYSTEM, charge) else { continue };
+        let Some((charge, _)) = (runs.charge_of)(root.account)? else { return Ok((is_last, None)) };
+        let Err(refusal) = start(runs, root, search, Origin::SYSTEM, charge) else {
+            is_last = false;
+            continue;
+        };
         match refusal.code {
-            Code::InsufficientCredits => return Ok(Some(LeadReason::InsufficientCredits)),
-            // The family is full, or its root was deleted or stopped.
-            Code::Conflict | Code::InvalidApiKey => return Ok(None),
+            Code::InsufficientCredits => return Ok((is_last, Some(LeadReason::InsufficientCredits))),
+            // Another process has filled the family, or its root was deleted or stopped.
+            Code::Conflict | Code::InvalidApiKey => return Ok((false, None)),
             // If the queue or the share of batches is full, the end of another run or maintenance tries again.
             code if code == Code::Overloaded || refusal.is_failure() => return Err(refusal),
             _ => {}
         }
     }
-    Ok(stopped)
+    Ok((is_last, stopped))
 }
 
 impl Runs {

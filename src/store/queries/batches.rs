@@ -17,8 +17,7 @@ row! {
         id, account, name, simulated, created_at, stopped_at, ended_at,
         status = "CASE WHEN stopped_at IS NOT NULL THEN 'stopped' WHEN ended_at IS NOT NULL THEN 'completed' \
                   WHEN retry_at IS NOT NULL THEN 'waiting_for_credits' ELSE 'running' END",
-        total = "pending + running + completed + failed + refused + skipped",
-        counts = "pending, running, completed, failed, refused, skipped",
+        total = "pending + running + completed + failed + refused + skipped", counts,
         eta_seconds = "CASE WHEN retry_at IS NULL AND began_at <= now() AND pending + running > 0 AND completed + failed > 0 \
                        THEN (CAST(/*pg extract(epoch FROM */ now() - began_at /*pg ) * 1000 */ AS bigint) / 1000 \
                        * (pending + running) + completed + failed - 1) / (completed + failed) END"
@@ -26,13 +25,32 @@ row! {
 }
 
 row! { Counts from "" { pending, running, completed, failed, refused, skipped } }
+impl FromRow for BatchRow {
+    /// A later version may have stored a search that this one cannot read. It has a type and a query at most.
+    fn from_row(row: &mut Row) -> Result<Self> {
+        let (position, search) = row.read::<(_, Result<serde_json::Value>)>()?;
+        let search = search.unwrap_or_default();
+        let part = |name: &str| search[name].as_str().unwrap_or_default();
+        let search_type = SearchType::from_name(part("type")).unwrap_or(SearchType::Username);
+        let query = part("query").to_owned();
+        let (status, reason, run, total_results, stopped_at) = row.read()?;
+        Ok(Self { position, search_type, query, status, reason, run, total_results, stopped_at, search })
+    }
+
+    fn columns() -> String {
+        "w.position, w.search, coalesce(r.status, w.state), w.reason, w.run, r.total_results, r.stopped_at"
+            .into()
+    }
+}
+
+row! { RowRef from "r." { batch, position } }
+row! { NextRow from "r." { row, account = "b.account", search } }
 
 const BATCH: &str = "SELECT {row} FROM batches WHERE id = ?1 AND account = ?2";
 const LIST: &str = "SELECT {row} FROM batches WHERE account = ?1 AND (created_at, id) < (?2, ?3) \
      ORDER BY created_at DESC, id DESC LIMIT ?4";
-const ROWS: &str = "SELECT position, search, state, reason, run FROM batch_rows \
-     WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3";
-const RUNS: &str = "SELECT {row} FROM runs WHERE id IN {ids ?1}";
+const ROWS: &str = "SELECT {row} FROM batch_rows w LEFT JOIN runs r ON r.id = w.run \
+     WHERE w.batch = ?1 AND w.position > ?2 ORDER BY w.position LIMIT ?3";
 const REPORTS: &str = "SELECT r.id, {reports r.id} FROM runs r JOIN (SELECT run FROM batch_rows \
      WHERE batch = ?1 AND position > ?2 ORDER BY position LIMIT ?3) w ON w.run = r.id";
 
@@ -42,7 +60,7 @@ const SKIP_ROWS: &str = "UPDATE batch_rows SET state = 'skipped' WHERE batch = ?
 
 /// Selects the row that is to be started next, of other batches than `?3`. The account whose batches have the lowest turn
 /// comes first, and of its batches the oldest.
-const NEXT: &str = "SELECT r.batch, r.position, b.account, r.search FROM (SELECT b.id, b.account FROM batches b \
+const NEXT: &str = "SELECT {row} FROM (SELECT b.id, b.account FROM batches b \
      JOIN (SELECT account, max(turn) AS turn FROM batches WHERE ended_at IS NULL GROUP BY account) AS a ON a.account = b.account \
      WHERE b.ended_at IS NULL AND b.stopped_at IS NULL AND NOT b.unconfirmed \
      AND b.simulated = ?1 AND (b.retry_at IS NULL OR b.retry_at <= now()) AND b.pending > 0 AND b.id NOT IN {ids ?3} \
@@ -91,20 +109,7 @@ impl Store {
 
     /// Returns at most `count` rows of a batch with positions above `after`, in order.
     pub fn batch_rows(&self, id: BatchId, after: u32, count: usize) -> Result<Vec<BatchRow>> {
-        type Stored = (u32, String, String, Option<RowRefusal>, Option<RunId>);
-        self.read("batch_rows", |tx| {
-            let rows: Vec<Stored> = tx.all(ROWS, values![id, after, count])?;
-            let ids = encode_ids(rows.iter().filter_map(|(.., run)| run.map(|run| run.0)))?;
-            let runs: Vec<RunSummary> = tx.all(RUNS, values![ids])?;
-            let rows = rows.into_iter().filter_map(|(position, text, state, reason, id)| {
-                let search = decode(&text).unwrap_or_else(|_| Search::of_unreadable(&text));
-                let run = runs.iter().find(|run| Some(run.id) == id).cloned();
-                let status = run.as_ref().map_or(state, |run| run.status.as_str().to_owned());
-                // A run may have been deleted between the two statements, and its row with it.
-                (run.is_some() == id.is_some()).then_some(BatchRow { position, search, status, reason, run })
-            });
-            Ok(rows.collect())
-        })
+        self.all("batch_rows", ROWS, values![id, after, count])
     }
 
     /// Returns the reports of the modules that have ended, of the runs of the rows with positions above `after`, at most
@@ -136,11 +141,7 @@ impl Store {
     /// wait for credits are left out until their next try, and those that are `held`.
     pub fn next_row(&self, simulated: bool, held: &[BatchId]) -> Result<Option<NextRow>> {
         let held = encode_ids(held.iter().map(|id| id.0))?;
-        let next = self.first(background("next_row"), NEXT, values![simulated, BEING_DELETED, held])?;
-        Ok(next.map(|(batch, position, account, search): (_, _, _, String)| {
-            let row = RowRef { batch, position };
-            NextRow { row, account, search: decode(&search).ok() }
-        }))
+        self.first(background("next_row"), NEXT, values![simulated, BEING_DELETED, held])
     }
 
     /// Refuses a pending row.

@@ -4,9 +4,14 @@ use super::*;
 
 /// Selects the runs of a family: its root first, and then the order in which they were started. Because of `coalesce`,
 /// SQLite does not read all runs of the account.
-const MEMBERS: &str = "SELECT {row}, coalesce(following = 'running', false), followed, CAST(json_array_length(lookups/*pg ::json */) AS \
-     bigint) FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
+const MEMBERS: &str = "SELECT {row} FROM runs WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 \
      ORDER BY root_run IS NOT NULL, created_at, id";
+row! {
+    struct Member from "" {
+        run: RunSummary, is_following: bool = "coalesce(following = 'running', false)", end: Option<FollowEnd> = "followed",
+        lookups: u32 = "CAST(json_array_length(lookups/*pg ::json */) AS bigint)"
+    }
+}
 row! { FollowedLead from "" { lead, class, run, parent } }
 
 const FOLLOWED: &str = "SELECT {row} FROM followed_leads WHERE root = ?1 ORDER BY run";
@@ -24,11 +29,10 @@ impl Store {
     /// Returns the family of a root. Returns `None` if no run of it exists in this account.
     pub fn family(&self, root: RunId, account: AccountId) -> Result<Option<StoredFamily>> {
         self.read("family", |tx| {
-            type Member = (RunSummary, bool, Option<FollowEnd>, u32);
             let runs: Vec<Member> = tx.all(MEMBERS, values![root, account])?;
-            let Some((_, is_following, end, _)) = runs.first().cloned() else { return Ok(None) };
-            let lookups = runs.iter().map(|(.., lookups)| lookups).sum();
-            let members = runs.into_iter().map(|(run, ..)| run).collect();
+            let Some(&Member { is_following, end, .. }) = runs.first() else { return Ok(None) };
+            let lookups = runs.iter().map(|member| member.lookups).sum();
+            let members = runs.into_iter().map(|member| member.run).collect();
             let followed = tx.all(FOLLOWED, values![root])?;
             Ok(Some(StoredFamily { members, followed, is_following, end, lookups }))
         })

@@ -35,7 +35,7 @@ use crate::model::{
 };
 use crate::modules::query::SearchType;
 use crate::store::database::Store;
-use crate::store::document::{decode, encode, encode_ids};
+use crate::store::document::{encode, encode_ids};
 use crate::store::error::Result;
 use crate::store::tx::{Operation, Tx, background};
 use crate::store::value::{FromRow, Json, Parameter, Row, Value, row, values};

@@ -107,10 +107,8 @@ impl Store {
         let after = at.page.map_or(left_out, |page| page.result.max(left_out));
         let end = at.page.map_or(u64::MAX, |page| page.end);
         let values = values![run, account, at.next, after, end, most];
-        type Found = (RunSummary, Option<String>, Vec<ModuleReport>);
-        let found = self.first::<Found>("changes", CHANGES, values)?;
+        let found = self.first::<(RunSummary, Vec<ResultRecord>, _)>("changes", CHANGES, values)?;
         let Some((summary, results, reports)) = found else { return Ok(None) };
-        let results: Vec<ResultRecord> = decode(&format!("[{}]", results.unwrap_or_default()))?;
         let behind = at.behind(summary.revision);
         let end = match (results.last(), at.page) {
             (Some(last), page) if results.len() >= most => {

@@ -12,9 +12,11 @@ row! {
         family = "root_run, parent_run, depth", watch, batch, retry_of, simulated, total_results, revision, progress,
         coverage, credits_charged, created_at, completed_at, stopped_at, error,
         // It is counted where it is wanted.
-        queue_position = "CAST(NULL AS bigint)", notes = "coalesce(tags, '[]'), note"
+        queue_position = "CAST(NULL AS bigint)", notes
     }
 }
+
+row! { StoppedRun from "" { id, at = "stopped_at", waits = "{waits}" } }
 
 impl FromRow for Option<Membership> {
     fn from_row(row: &mut Row) -> Result<Self> {
@@ -39,7 +41,7 @@ const DELETE: &str = "DELETE FROM runs WHERE (id = ?1 OR root_run = ?1 AND ?3) A
 const STOP: &str = "UPDATE runs SET stopped_at = coalesce(stopped_at, ?3) WHERE id IN (SELECT id FROM runs \
      WHERE (id = ?1 OR root_run = ?1) AND coalesce(account, NULL) = ?2 AND (status = 'running' OR id = ?1 \
      AND following = 'running') ORDER BY id /*pg FOR NO KEY UPDATE */) \
-     RETURNING id, stopped_at, {waits}, status = 'running', stopped_at = ?3";
+     RETURNING {row}, status = 'running', stopped_at = ?3";
 
 /// Selects runs that wait, unconfirmed, for longer than it takes to confirm them.
 const WAITING: &str = "SELECT id FROM runs WHERE unconfirmed AND status = 'running' AND owner IS NULL \
@@ -188,10 +190,9 @@ impl Store {
                 return Ok(None);
             }
             let mut stopped = Vec::new();
-            for (id, at_first, waits, is_live, is_new) in tx.all(STOP, values![id, account, at])? {
-                let run = StoppedRun { id, at: at_first, waits };
+            for (run, is_live, is_new) in tx.all::<(StoppedRun, _, _)>(STOP, values![id, account, at])? {
                 if is_new {
-                    tx.note(&AuditEvent::of_object(Action::RunStopped, account, id), by)?;
+                    tx.note(&AuditEvent::of_object(Action::RunStopped, account, run.id), by)?;
                 }
                 if is_live {
                     tx.announce(Notification::Stopped(run.id))?;

@@ -2,8 +2,17 @@
 
 use super::credits::refund;
 use super::outbox::report_end;
-use super::results::RESULTS;
 use super::*;
+
+row! { Lease from "" { owner, epoch } }
+row! {
+    Resumable from "" {
+        // A clock may have been set back.
+        lease, ran_for = "greatest(0, CAST(/*pg extract(epoch FROM */ now() - started_at /*pg ) * 1000 */ AS bigint))",
+        summary, modules = "planned", done = "{reports runs.id}", lookups,
+        results = "(SELECT string_agg(record/*pg ::text */, ',' ORDER BY id) FROM results WHERE run = runs.id)"
+    }
+}
 
 /// Selects an interrupted run, also one with an expired lease. This reads all runs that have a driver.
 const INTERRUPTED: &str = "SELECT id FROM runs WHERE simulated = ?1 AND {has_begun} \
@@ -17,9 +26,7 @@ const FREE: &str = "SELECT id FROM runs WHERE simulated = ?1 AND status = 'runni
 const TAKE: &str = "UPDATE runs SET owner = ?2, lease_until = now() + ms(?3), turn = NULL, epoch = epoch + \
      CASE WHEN {waits} THEN 0 ELSE 1 END, started_at = coalesce(started_at, CASE \
      WHEN owner IS NULL THEN now() ELSE created_at END) WHERE id = ?1 \
-     RETURNING unconfirmed, epoch, started_at, now(), planned, lookups, {reports runs.id}, {row}";
-/// What [`TAKE`] returns after `unconfirmed`.
-type Taken = ((u64, Timestamp, Timestamp), (Vec<String>, Vec<Lookup>, Vec<ModuleReport>), RunSummary);
+     RETURNING unconfirmed, {row}";
 /// Why a run was ended: its documents cannot be read, or its caller was refused.
 const UNREADABLE: &str = "the stored data of this search can no longer be read";
 pub(super) const NOT_CONFIRMED: &str = "the start of the search was not confirmed in time";
@@ -45,38 +52,31 @@ impl Store {
                     due = tx.first(FREE, values.clone())?;
                 }
                 let Some(run) = due else { return Ok(None) };
-                let rows = tx.rows::<Taken>(TAKE, values![run, claim.owner.0, claim.holds])?;
-                let Some(mut row) = rows.into_iter().next() else { return Ok(None) };
-                // This is read by itself, because the documents of the run may be unreadable.
-                if row.read()? {
-                    log::info!("run {run}: ended, since its caller was refused");
-                    end_as_failed(tx, run, NOT_CONFIRMED)?;
-                    continue;
-                }
-                match resumable(tx, run, row, claim) {
-                    Ok(run) => return Ok(Some(run)),
-                    Err(error) if error.is_unavailable() => return Err(error),
+                // The documents of the run may be unreadable.
+                let taken = values![run, claim.owner.0, claim.holds];
+                let taken = tx.first::<(bool, Result<Resumable>)>(TAKE, taken)?;
+                let Some((is_refused, resumable)) = taken else { return Ok(None) };
+                match resumable {
+                    _ if is_refused => {
+                        log::info!("run {run}: ended, since its caller was refused");
+                        end_as_failed(tx, run, NOT_CONFIRMED)?;
+                    }
                     Err(error) => {
                         log::error!("run {run} cannot be resumed and is ended as failed: {error}");
                         end_as_failed(tx, run, UNREADABLE)?;
+                    }
+                    Ok(resumable) => {
+                        let epoch = resumable.lease.epoch;
+                        if epoch > 0 {
+                            // An earlier driver that was only delayed detects that the run is no longer its own.
+                            tx.announce(Notification::TakenOver { run, epoch })?;
+                        }
+                        return Ok(Some(resumable));
                     }
                 }
             }
         })
     }
-}
-
-/// Reads a row of [`TAKE`], and the results of its run.
-fn resumable(tx: &mut Tx, run: RunId, mut row: Row, claim: &Claim<'_>) -> Result<Resumable> {
-    let results = tx.all(RESULTS, values![run, 0i64, i64::MAX])?;
-    let ((epoch, started_at, now), (modules, lookups, done), summary) = row.read::<Taken>()?;
-    let mut ran_for = Duration::ZERO;
-    if epoch > 0 {
-        ran_for = now.duration_since(started_at).try_into().unwrap_or_default();
-        // An earlier driver that was only delayed detects that the run is no longer its own.
-        tx.announce(Notification::TakenOver { run, epoch })?;
-    }
-    Ok(Resumable { lease: claim.owner.lease(epoch), ran_for, summary, modules, done, lookups, results })
 }
 
 /// Ends a run as failed that cannot be resumed, and refunds it.
