@@ -128,7 +128,7 @@ impl Wire {
         let socket = Socket(self.dial(&url, Limits::deadline())?);
         let stream = if url.scheme() == "https" {
             let host = url.host_str().unwrap_or_default();
-            let limit = self.connect_deadline();
+            let limit = Self::connect_deadline();
             Stream::Tls(Limits::until(limit, || self.tls.handshake(host, socket))?)
         } else {
             Stream::Plain(socket)
