@@ -47,24 +47,18 @@ type ProberParts = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
 
 /// Returns the prober of the real web for the configuration, with a browser if one is configured.
 pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, Failure> {
-    let http = HttpProber::new(net_config(config));
-    let settings = &config.browsers;
-    let Some(source) = settings.browser.clone() else { return Ok((Arc::new(http), None)) };
-    let egress_proxy = settings.browser_guard.clone().unwrap_or_default();
-    let browsers = RealBrowsers::start(source, settings.browser_sessions, egress_proxy, net_config(config));
-    let browsers = browsers.map_err(Failure::failed)?;
-    Ok((Arc::new(http.with_browser(Arc::clone(&browsers) as _)), Some(browsers)))
-}
-
-/// Returns the configuration of outgoing requests.
-pub(super) fn net_config(config: &EngineConfig) -> NetConfig {
-    NetConfig {
+    let http = HttpProber::new(NetConfig {
         user_agent: config.user_agent.clone(),
         allow_private_targets: config.allow_private_targets,
         outbound_proxy: config.outbound_proxy.clone(),
         authorities: config.authorities.clone(),
-        ..NetConfig::default()
-    }
+    });
+    let settings = &config.browsers;
+    let Some(source) = settings.browser.clone() else { return Ok((Arc::new(http), None)) };
+    let egress_proxy = settings.browser_guard.clone().unwrap_or_default();
+    let browsers = RealBrowsers::start(source, settings.browser_sessions, egress_proxy, &http);
+    let browsers = browsers.map_err(Failure::failed)?;
+    Ok((Arc::new(http.with_browser(Arc::clone(&browsers) as _)), Some(browsers)))
 }
 
 /// Returns the keys of the configuration.

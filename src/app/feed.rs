@@ -1,6 +1,5 @@
 //! The catalogue feed: fetched at the start and daily, and kept in the database.
 
-use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,16 +8,15 @@ use jiff::Timestamp;
 use log::{error, info, log, warn};
 use url::Url;
 
-use super::engine::{load_catalog, net_config};
+use super::engine::load_catalog;
 use super::error::Failure;
 use super::services::Services;
 use crate::base::address::without_credentials;
 use crate::base::threads;
-use crate::config::{ServeConfig, Time};
+use crate::config::{FeedSource, ServeConfig, Time};
 use crate::modules::catalog::{Catalog, Feed, FeedVersion, MAX_FILE_BYTES, decode, read_file};
 use crate::modules::definition::{Method, Via};
-use crate::modules::probe::{CookieJar, Prober as _, Request, Trace};
-use crate::net::HttpProber;
+use crate::modules::probe::{CookieJar, Prober, Request, Trace};
 use crate::store::Store;
 
 /// The longest time for a download.
@@ -27,6 +25,7 @@ const DOWNLOAD_TIME: Duration = Duration::from_secs(120);
 /// Keeps the catalogue of a server as new as its feed.
 pub(super) struct FeedKeeper {
     config: ServeConfig,
+    source: FeedSource,
     /// The feed that was kept. No older one is accepted, even if its entries cannot be loaded.
     kept: Option<FeedVersion>,
 }
@@ -42,10 +41,8 @@ impl FeedKeeper {
         store: &Store,
         plain: Arc<Catalog>,
     ) -> Result<(Option<Self>, Arc<Catalog>), Failure> {
-        if config.catalog_feed.is_none() {
-            return Ok((None, plain));
-        }
-        let (mut keeper, mut catalog) = (Self { config: config.clone(), kept: None }, plain);
+        let Some(source) = config.catalog_feed.clone() else { return Ok((None, plain)) };
+        let (mut keeper, mut catalog) = (Self { config: config.clone(), source, kept: None }, plain);
         if let Some(text) = store.catalog_feed()? {
             let feed = Feed::open(&text, &config.catalog_keys);
             keeper.kept = feed.as_ref().ok().map(|feed| feed.version);
@@ -62,11 +59,11 @@ impl FeedKeeper {
     /// # Errors
     /// Returns an error if the thread cannot be started.
     pub(super) fn start(self, services: &Arc<Services>) -> Result<(), Failure> {
-        let services = Arc::downgrade(services);
+        let (services, http) = (Arc::downgrade(services), Arc::clone(&services.http));
         let interval = self.config.engine.time(Time::CATALOG_FEED);
         let work = move || loop {
             let mut is_renewed = false;
-            threads::guard("a fetch of the catalogue feed", || is_renewed = self.renew(&services));
+            threads::guard("a fetch of the catalogue feed", || is_renewed = self.renew(&services, &*http));
             thread::sleep(if is_renewed { interval } else { interval / 24 });
         };
         let thread = thread::Builder::new().name("catalog-feed".to_owned()).spawn(work);
@@ -74,8 +71,8 @@ impl FeedKeeper {
     }
 
     /// Fetches the feed, and uses the catalogue with it. Returns whether that has succeeded.
-    fn renew(&self, services: &Weak<Services>) -> bool {
-        let text = self.text();
+    fn renew(&self, services: &Weak<Services>, http: &dyn Prober) -> bool {
+        let text = self.text(http);
         let Some(services) = services.upgrade() else { return true };
         let current = services.runs().catalog();
         let renewed = text.and_then(|text| self.take_up(&text, &current, &services.shared.store));
@@ -112,13 +109,12 @@ impl FeedKeeper {
     }
 
     /// Returns the text of the feed, from its address or its file.
-    fn text(&self) -> Result<String, String> {
-        let source = self.config.catalog_feed.as_deref().unwrap_or_default();
-        let text = match Url::parse(source).ok().filter(Url::has_host) {
-            Some(url) => download(&self.config, url),
-            None => read_file(Path::new(source)),
-        };
-        text.map_err(|why| format!("{}: {why}", without_credentials(source)))
+    fn text(&self, http: &dyn Prober) -> Result<String, String> {
+        match &self.source {
+            FeedSource::Address(url) => download(http, url.clone())
+                .map_err(|why| format!("{}: {why}", without_credentials(url.as_str()))),
+            FeedSource::File(path) => read_file(path).map_err(|why| format!("{}: {why}", path.display())),
+        }
     }
 }
 
@@ -127,7 +123,7 @@ fn load(config: &ServeConfig, feed: &Feed) -> Result<Arc<Catalog>, String> {
 }
 
 /// Returns the text of a feed at an address. An address is asked as sites are. The signature makes up for a missing TLS.
-fn download(config: &ServeConfig, url: Url) -> Result<String, String> {
+fn download(http: &dyn Prober, url: Url) -> Result<String, String> {
     let request = Request {
         method: Method::Get,
         via: Via::Http,
@@ -139,8 +135,7 @@ fn download(config: &ServeConfig, url: Url) -> Result<String, String> {
         marks: Vec::new(),
         trace: Trace { module: "catalog-feed".into(), probe: 0, query: "".into(), control: false },
     };
-    let prober = HttpProber::new(net_config(&config.engine));
-    let answer = prober.send(&request, &mut CookieJar::default(), Instant::now() + DOWNLOAD_TIME);
+    let answer = http.send(&request, &mut CookieJar::default(), Instant::now() + DOWNLOAD_TIME);
     answer.map_err(|error| error.to_string()).and_then(|answer| match answer.status {
         200 if !answer.truncated => decode(answer.body),
         status => Err(format!("expected status 200 and at most {MAX_FILE_BYTES} bytes, got status {status}")),

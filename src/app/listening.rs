@@ -9,7 +9,7 @@ use log::{info, warn};
 
 use super::error::Failure;
 use crate::admin::Admin;
-use crate::api::Api;
+use crate::api::{Api, docs};
 use crate::config::ServerConfig;
 use crate::http::{self, Handler, Refusal, Reply, Request, Response, Router, RunningServer, Server};
 use crate::web::{Web, is_app_path};
@@ -79,25 +79,18 @@ fn is_for_people(request: &Request) -> bool {
 
 impl Handler for PublicHandler {
     fn handle(&self, request: Request) -> Reply {
-        let is_for_people = is_for_people(&request);
-        if is_app_path(&request.path) || is_for_people && !self.api.has_path(&request.path) {
+        let has_page = || self.api.has_path(&request.path) && docs::has_file(&request.path);
+        if is_app_path(&request.path) || is_for_people(&request) && !has_page() {
             self.web.handle(request)
-        } else if is_for_people {
-            match self.api.handle(request.clone()) {
-                // A page of the manual, for example, that does not exist.
-                Reply::Now(answer) if answer.status == 404 => self.web.handle(request),
-                reply => reply,
-            }
         } else {
             self.api.handle(request)
         }
     }
 
     fn refuse(&self, refusal: Refusal, request: Option<&Request>) -> Response {
-        if request.is_some_and(|request| is_app_path(&request.path)) {
-            self.web.refuse(refusal, request)
-        } else {
-            self.api.refuse(refusal, request)
+        match request {
+            Some(own) if is_app_path(&own.path) || is_for_people(own) => self.web.refuse(refusal, request),
+            _ => self.api.refuse(refusal, request),
         }
     }
 }

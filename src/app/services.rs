@@ -21,7 +21,7 @@ use crate::model::credits::STANDARD_COST;
 use crate::model::drive::{Notification, Subscriber};
 use crate::model::sign_in::SessionLimits;
 use crate::modules::catalog::Catalog;
-use crate::modules::probe::{Browsers, NoBrowser};
+use crate::modules::probe::{Browsers, NoBrowser, Prober};
 use crate::runs::service::{ChargeOf, Runs, RunsConfig};
 use crate::runs::suppression::Suppressed;
 use crate::sandbox::Sandbox;
@@ -43,6 +43,8 @@ const LONGEST_SESSION: Duration = Duration::from_secs(90 * 86_400);
 pub(super) struct Services {
     /// What the API and the web app are made of.
     pub(super) shared: service::Services,
+    /// Asks the real web.
+    pub(super) http: Arc<dyn Prober>,
     /// The simulated web.
     pub(super) sandbox: Option<Arc<Sandbox>>,
     /// The threads that send deliveries to webhooks, unless there is no key for their secrets.
@@ -91,7 +93,7 @@ impl Services {
         let runs = Runs::new(own, catalog, checker, pages, Arc::clone(&clock), of_runs, charge_of);
         runs.suppress(suppressed);
         // They go to real receivers, also if the searches go to a simulated web.
-        let start = |key| Dispatcher::start(Arc::clone(&store), key, http);
+        let start = |key| Dispatcher::start(Arc::clone(&store), key, Arc::clone(&http));
         let failed = |error| Failure::failed(error).at("cannot start the threads of webhooks");
         let deliveries = key.clone().map(start).transpose().map_err(failed)?;
         let webhooks =
@@ -117,7 +119,7 @@ impl Services {
             cors_origins: config.server.cors_origins.clone(),
         };
         let api = Arc::new(Api::new(api, shared.clone()));
-        let services = Arc::new(Self { shared, sandbox, deliveries, api, maintained: Arc::default() });
+        let services = Arc::new(Self { shared, http, sandbox, deliveries, api, maintained: Arc::default() });
         let subscriber: Weak<Self> = Arc::downgrade(&services);
         services.shared.store.listen(subscriber).map_err(|error| {
             Failure::failed(error).at("cannot receive the notifications of other instances")

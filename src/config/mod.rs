@@ -39,9 +39,9 @@ pub use groups::{
     AccountConfig, CatalogConfig, EngineConfig, LogConfig, ServerConfig, StorageConfig, SuppressionConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
-pub use value::SandboxMode;
-use value::number;
+pub use value::{FeedSource, SandboxMode};
 pub(crate) use value::{base_url, duration, readable_file, suppress_key};
+use value::{feed_source, number};
 
 /// All options of `serve`.
 #[derive(Debug, Clone, Args)]
@@ -62,7 +62,8 @@ pub struct ServeConfig {
     /// Signed catalogue that is fetched at the start and daily: an address or a file, as `catalog sign` writes
     /// it; needs --catalog-key
     #[arg(long, value_name = "SOURCE", help_heading = "Catalogue", requires = "catalog_keys")]
-    pub catalog_feed: Option<String>,
+    #[arg(value_parser = checked(feed_source))]
+    pub catalog_feed: Option<FeedSource>,
     /// Public key that signs the feed, as `catalog sign` prints it (repeatable; variable: separated by commas)
     #[arg(long = "catalog-key", value_name = "KEY", help_heading = "Catalogue")]
     #[arg(value_delimiter = ',', value_parser = secret(PublicKey::parse))]

@@ -33,6 +33,15 @@ pub enum SandboxMode {
     Perfect,
 }
 
+/// Where the catalogue feed comes from.
+#[derive(Debug, Clone)]
+pub enum FeedSource {
+    /// An address of the web.
+    Address(Url),
+    /// A file.
+    File(PathBuf),
+}
+
 /// Returns a parser for a whole number from `least` to `most`.
 pub(crate) fn number<N>(least: N, most: N) -> impl Fn(&str) -> Parsed<N> + Clone
 where
@@ -148,6 +157,17 @@ pub(crate) fn readable_file(text: &str) -> Parsed<PathBuf> {
         Ok(_) => Err("not a file; expected the path of a file".to_owned()),
         Err(error) => Err(format!("cannot read the file ({error}); expected the path of a file")),
     }
+}
+
+/// Parses the source of the catalogue feed. A file may be missing for a time, as an address may not answer: a server then
+/// starts with the feed that it has kept.
+pub(crate) fn feed_source(text: &str) -> Parsed<FeedSource> {
+    if !text.is_empty() && !text.contains("://") {
+        return Ok(FeedSource::File(text.into()));
+    }
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+    url.map(FeedSource::Address)
+        .ok_or_else(|| "expected an http:// or https:// address, or the path of a file".to_owned())
 }
 
 /// Parses the key of a suppression file. The errors never repeat the text.

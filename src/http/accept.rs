@@ -144,36 +144,39 @@ impl Shared {
         let Some(peer) = raw.remote_addr().copied() else { return };
         let is_severed = self.severed.contains(peer);
         let (mut exchange, refusal) = Exchange::new(self, raw, peer);
-        if is_severed {
-            return self.set_aside(exchange, None);
+        let refusal = if self.is_draining() { Some(Refusal::ShuttingDown) } else { refusal };
+        if is_severed || refusal.is_some() {
+            return self.set_aside(exchange, refusal.filter(|_| !is_severed));
         }
-        let refuse_overload = |exchange| {
-            threads.refused.one();
-            self.set_aside(exchange, Some(Refusal::Overloaded { retry_after: RETRY_AFTER_QUEUE }));
+        if !exchange.waits_for_body() {
+            return self.queue(exchange);
+        }
+        let Some(thread) = threads.start(BODY_THREADS) else { return self.refuse_overload(exchange) };
+        let shared = Arc::clone(self);
+        let work = move || match exchange.read_body() {
+            Ok(()) => shared.queue(exchange),
+            Err(refusal) => exchange.refuse(refusal),
         };
-        if self.is_draining() {
-            return self.set_aside(exchange, Some(Refusal::ShuttingDown));
+        thread.send(Box::new(work)).unwrap_or_default();
+    }
+
+    /// Gives a request whose body is read to a worker.
+    fn queue(&self, exchange: Exchange) {
+        let threads = &self.server.threads;
+        if threads.workers.queued_count() >= threads.max_queued {
+            return self.refuse_overload(exchange);
         }
-        if refusal.is_some() {
-            return self.set_aside(exchange, refusal);
-        }
-        if exchange.waits_for_body() {
-            let Some(thread) = threads.start(BODY_THREADS) else { return refuse_overload(exchange) };
-            let workers = threads.workers.clone();
-            let work = move || match exchange.read_body() {
-                Ok(()) => workers.execute(move || exchange.serve()),
-                Err(refusal) => exchange.refuse(refusal),
-            };
-            thread.send(Box::new(work)).unwrap_or_default();
-        } else if threads.workers.queued_count() >= threads.max_queued {
-            refuse_overload(exchange);
-        } else {
-            threads.workers.execute(move || exchange.serve());
-        }
+        threads.workers.execute(move || exchange.serve());
+    }
+
+    fn refuse_overload(&self, exchange: Exchange) {
+        self.server.threads.refused.one();
+        self.set_aside(exchange, Some(Refusal::Overloaded { retry_after: RETRY_AFTER_QUEUE }));
     }
 
     /// Refuses a request, or drops it unanswered. That may wait for the rest of its body, and for the answers to earlier
-    /// requests of its connection.
+    /// requests of its connection. Those with an unread body have no other limit than that of connections, since
+    /// tiny_http reads no further request behind such a body.
     fn set_aside(&self, exchange: Exchange, refusal: Option<Refusal>) {
         let threads = &self.server.threads;
         let (waits, is_refused) = (exchange.waits_for_body(), refusal.is_some());

@@ -137,11 +137,6 @@ impl Severed {
 pub struct RunningServer(Arc<Shared>);
 
 impl RunningServer {
-    /// Returns the address on which the server listens.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.0.server.address
-    }
-
     /// Returns the current load.
     pub fn load(&self) -> Load {
         self.0.server.threads.load()

@@ -1,7 +1,6 @@
 //! The configuration of outgoing requests.
 
 use std::str::FromStr;
-use std::time::Duration;
 
 use ureq::http::HeaderValue;
 use url::{Host, Url};
@@ -18,8 +17,6 @@ pub const USER_AGENT: &str = concat!("Mozilla/5.0 (compatible; Sightline/", env!
 pub struct NetConfig {
     /// The default `User-Agent`. A module can set another one.
     pub user_agent: HeaderValue,
-    /// The time limit for TCP, the outbound proxy and TLS together.
-    pub connect_timeout: Duration,
     /// Whether requests may go to private, loopback and other special addresses. This is meant for labs and tests.
     pub allow_private_targets: bool,
     /// The outbound proxy. The guard does not check the proxy's own address.
@@ -32,7 +29,6 @@ impl Default for NetConfig {
     fn default() -> Self {
         Self {
             user_agent: HeaderValue::from_static(USER_AGENT),
-            connect_timeout: Duration::from_secs(4),
             allow_private_targets: false,
             outbound_proxy: None,
             authorities: None,

@@ -30,9 +30,10 @@ use crate::modules::reason::Reason;
 
 /// The maximum size of an answer's head, in bytes.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
-/// The size of the input buffer. It exceeds [`MAX_HEAD_BYTES`], because otherwise too large a head would look like a
-/// broken connection.
-const INPUT_BYTES: usize = 36 * 1024;
+/// The most bytes that are read at once while a head is awaited.
+const HEAD_STEP: usize = 4 * 1024;
+/// The size of the input buffer. It holds the largest head, which may come in many steps, and what was read after it.
+const INPUT_BYTES: usize = MAX_HEAD_BYTES + HEAD_STEP;
 /// The size of the output buffer. It suffices for the longest line that is sent, which holds a URL or cookies.
 const OUTPUT_BYTES: usize = 16 * 1024;
 /// The maximum number of idle connections. A control check, or a redirect, usually follows at once.
@@ -127,7 +128,7 @@ impl Wire {
         let socket = Socket(self.dial(&url, Limits::deadline())?);
         let stream = if url.scheme() == "https" {
             let host = url.host_str().unwrap_or_default();
-            let limit = self.connect_deadline();
+            let limit = Self::connect_deadline();
             Stream::Tls(Limits::until(limit, || self.tls.handshake(host, socket))?)
         } else {
             Stream::Plain(socket)
@@ -227,8 +228,10 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    fn read(&mut self) -> Result<usize, Error> {
+    fn read(&mut self, most: usize) -> Result<usize, Error> {
         let free = self.buffers.input_append_buf();
+        let most = free.len().min(most);
+        let free = &mut free[..most];
         let read = match &mut self.stream {
             Stream::Plain(socket) => socket.read(free),
             Stream::Tls(tls) => tls.read(free),
@@ -252,7 +255,7 @@ impl Connection {
     /// answers are left out. What is not HTTP is given to the parser as it is.
     fn read_head(&mut self, mut head: Vec<u8>) -> Result<bool, Error> {
         loop {
-            let amount = self.read()?;
+            let amount = self.read(HEAD_STEP)?;
             head.extend_from_slice(&self.buffers.input_append_buf()[..amount]);
             while let Some(end) = head::end_of(&head).filter(|_| may_be_http(&head)) {
                 let rest = head.split_off(end);
@@ -302,7 +305,7 @@ impl Transport for Connection {
         if let Some(head) = self.head.take() {
             return self.read_head(head);
         }
-        let amount = self.read()?;
+        let amount = self.read(INPUT_BYTES)?;
         self.buffers.input_appended(amount);
         Ok(amount > 0)
     }

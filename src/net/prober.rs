@@ -31,7 +31,7 @@ const DRAIN_TIME: Duration = Duration::from_millis(100);
 /// Hundreds of threads wait for answers at once. Functions that are called before and after the wait are not inlined, so
 /// that their variables do not lie on the stack below it.
 pub struct HttpProber {
-    wire: Wire,
+    pub(super) wire: Wire,
     /// Uses idle connections again: the control check of a hit usually finds one, and so does a redirect within a host.
     agent: Agent,
     browser: Option<Arc<dyn Prober>>,

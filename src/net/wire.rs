@@ -3,7 +3,7 @@
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use url::{Host, Url};
 
@@ -15,6 +15,9 @@ use super::tls::Tls;
 use super::{guard, socks};
 use crate::modules::probe::ProbeError;
 use crate::modules::reason::Reason;
+
+/// The time limit for TCP, the outbound proxy and TLS together.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// Makes connections, directly or through the operator's proxy. Clones share everything.
 #[derive(Clone)]
@@ -31,8 +34,8 @@ impl Wire {
     }
 
     /// Returns the deadline for TCP, the outbound proxy and TLS together, of a connection that begins now.
-    pub(super) fn connect_deadline(&self) -> Instant {
-        Instant::now() + self.config.connect_timeout
+    pub(super) fn connect_deadline() -> Instant {
+        Instant::now() + CONNECT_TIMEOUT
     }
 
     /// Connects to the host of a URL.
@@ -80,7 +83,7 @@ impl Wire {
     pub(super) fn connect(&self, target: &Target, deadline: Instant) -> Result<TcpStream, ProbeError> {
         let proxy = self.config.outbound_proxy.as_ref();
         let of_proxy = proxy.map(|proxy| self.resolve(&proxy.host, proxy.port, deadline)).transpose()?;
-        let deadline = deadline.min(self.connect_deadline());
+        let deadline = deadline.min(Self::connect_deadline());
         let stream = dial(of_proxy.as_ref().unwrap_or(&target.addresses), deadline)?;
         let mut timed = Timed { stream: &stream, deadline };
         let asked = match proxy {

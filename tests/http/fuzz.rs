@@ -161,11 +161,11 @@ pub(crate) fn client_from(seed: u64, server: SocketAddr) -> Client {
     Client::over(socket.into())
 }
 
-fn one_client(server: &sightline::http::RunningServer, recorder: &Recorder, seed: u64) {
+fn one_client(server: SocketAddr, recorder: &Recorder, seed: u64) {
     let mut chance = Chance::new(seed);
     let bytes = bytes_of(&mut chance);
     let shown = String::from_utf8_lossy(&bytes).into_owned();
-    let statuses = statuses(&mut client_from(seed, server.local_addr()), &bytes, &mut chance);
+    let statuses = statuses(&mut client_from(seed, server), &bytes, &mut chance);
     let mut seen = std::mem::take(&mut *recorder.0.lock().unwrap());
     let expected = read_all(&bytes);
     for (seen, expected) in seen.iter_mut().zip(&expected) {
@@ -197,13 +197,15 @@ fn damaged_requests_are_parsed_as_the_model_parses_them() {
                     let listen = ([127, 0, 0, 1], 0).into();
                     let config = ServerConfig { listen, request_workers: 1, ..ServerConfig::default() };
                     let recorder = Arc::new(Recorder::default());
-                    let server = Server::bind(&config).unwrap().start(Arc::clone(&recorder) as _).unwrap();
+                    let server = Server::bind(&config).unwrap();
+                    let address = server.local_addr();
+                    let _server = server.start(Arc::clone(&recorder) as _).unwrap();
                     let mut clients = 0;
                     while clients < most / LANES && until.is_none_or(|until| Instant::now() < until) {
-                        one_client(&server, &recorder, first + lane + clients * LANES);
+                        one_client(address, &recorder, first + lane + clients * LANES);
                         clients += 1;
                     }
-                    let mut client = Client::connect(server.local_addr());
+                    let mut client = Client::connect(address);
                     client.send(get("/sound"));
                     assert_eq!(client.answer().status, 200);
                     clients

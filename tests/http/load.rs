@@ -1,6 +1,6 @@
 //! Many connections and full queues.
 
-use super::kit::{Client, TestServer, get};
+use super::kit::{Client, TestServer, get, post};
 use crate::support::eventually;
 
 #[test]
@@ -16,8 +16,9 @@ fn a_full_queue_is_a_503_at_once() {
     queued.send(get("/queued"));
     eventually("one request waits", || server.running().load().requests_queued == 1);
     let mut refused = server.connect();
-    for _ in 0..3 {
-        refused.send(get("/refused"));
+    // The body of the last one is read before.
+    for size in [1, 1024, 60_000] {
+        refused.send(post("/refused", size as u64, &"x".repeat(size)));
         let answer = refused.answer();
         assert_eq!((answer.status, answer.header("Retry-After")), (503, Some("1")));
         assert_eq!(answer.header("Connection"), None);

@@ -90,6 +90,9 @@ fn every_page_is_listed_and_its_links_are_served() {
     for path in ["/manual/nothing", "/manual/nothing.md", "/manual/api/x", "/manual/..%2fmod.rs"] {
         server.request("GET", path).send().is_error(404, "not_found");
     }
+    // What the server refuses by itself is a page for browsers, too.
+    let refused = server.request("GET", "/manual").header("Accept", "text/html").body(&[0; 70_000]).send();
+    assert!(refused.status == 413 && refused.text().contains("<a href=\"/app\">"), "{refused}");
     let moved = server.request("GET", "/manual/api/").send();
     assert_eq!((moved.status, moved.header("location")), (308, Some("../api")));
 }

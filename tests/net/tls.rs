@@ -117,10 +117,9 @@ fn a_peer_without_tls_fails_the_handshake() {
 #[test]
 fn a_handshake_can_time_out() {
     let silent = Site::talking(hold);
-    let prober = prober(|config| config.connect_timeout = Duration::from_millis(500));
     let url = format!("https://{}/", silent.addr);
     let started = Instant::now();
-    let error = within(&prober, &get(&url), 2 * PATIENCE).unwrap_err();
+    let error = within(&lab(), &get(&url), 2 * PATIENCE).unwrap_err();
     assert_eq!(error, ProbeError::late(Reason::TimeoutConnect));
     assert!(started.elapsed() < PATIENCE, "the connection's own limit, not the deadline");
 

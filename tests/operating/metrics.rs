@@ -30,6 +30,9 @@ fn counters_follow_the_events() {
     assert_eq!(server.get("/nothing").status, 404);
     assert_eq!(server.get("/app/sign-in").status, 200);
     assert_eq!(server.get("/app/nothing").status, 404);
+    // A browser gets a page, which is counted once.
+    let page = server.request("GET", "/manual/nothing").header("Accept", "text/html").send();
+    assert_eq!(page.status, 404);
     let of = |run: &serde_json::Value, field: &str| run["progress"][field].as_f64().unwrap();
     let expected = [
         ("sightline_runs_started_total{type=\"username\"}", 1.0),
@@ -47,7 +50,8 @@ fn counters_follow_the_events() {
         ("sightline_http_requests_total{method=\"GET\",route=\"/v1/searches/{run_id}\",status=\"401\"}", 1.0),
         ("sightline_http_requests_total{method=\"GET\",route=\"none\",status=\"404\"}", 1.0),
         ("sightline_http_requests_total{method=\"GET\",route=\"/app/sign-in\",status=\"200\"}", 1.0),
-        ("sightline_http_requests_total{method=\"GET\",route=\"/app none\",status=\"404\"}", 1.0),
+        ("sightline_http_requests_total{method=\"GET\",route=\"/app none\",status=\"404\"}", 2.0),
+        ("sightline_http_requests_total{method=\"GET\",route=\"/manual/{topic}\",status=\"404\"}", 0.0),
         ("sightline_store_operation_duration_seconds_count{operation=\"start\"}", 2.0),
         ("sightline_store_operation_duration_seconds_count{operation=\"finish\"}", 2.0),
         (

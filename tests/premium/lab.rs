@@ -9,7 +9,7 @@ use sightline::modules::definition::{Method, Via};
 use sightline::modules::probe::{Browsers, CookieJar, Mark, ProbeError, Prober, Request, Response, Trace};
 use sightline::modules::reason::Reason;
 use sightline::net::browser::{BrowserSource, EgressProxyAddress};
-use sightline::net::{NetConfig, RealBrowsers};
+use sightline::net::{HttpProber, NetConfig, RealBrowsers};
 
 use crate::support::awaited;
 use crate::support::server::PATIENCE;
@@ -152,7 +152,7 @@ pub(super) fn lives(id: u32) -> bool {
 }
 
 pub(super) fn browsers(source: BrowserSource, net: NetConfig, pages: usize) -> Arc<RealBrowsers> {
-    RealBrowsers::start(source, pages, EgressProxyAddress::default(), net).unwrap()
+    RealBrowsers::start(source, pages, EgressProxyAddress::default(), &HttpProber::new(net)).unwrap()
 }
 
 /// A browser with two pages that may look at loopback, shared by all tests that leave it as it was. It ends with the

@@ -147,6 +147,13 @@ pub fn get_open_api(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     Ok(Reply::Now(response.with_header("Cache-Control", "public, max-age=300")))
 }
 
+/// Returns whether the route of a page or an asset, if the path matches one, leads to a file.
+pub fn has_file(path: &str) -> bool {
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let asset = path.strip_prefix("/docs/assets/").map(|file| ASSETS.find(file));
+    asset.map_or_else(|| !path.starts_with("/manual/") || FILES.contains_key(path), |asset| asset.is_some())
+}
+
 /// `GET` for a path of `FILES`. Browsers may store a file but must revalidate it, since its address does not change with
 /// its content. With a slash at the end of the path, the relative addresses of a page would be wrong, so such a request is
 /// redirected.

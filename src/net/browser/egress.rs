@@ -220,7 +220,7 @@ impl EgressProxy {
     /// # Errors
     /// Returns an error if the host has no allowed address, or if the connection fails.
     fn connect(&self, host: &Host, port: u16, page: &PageLoad) -> Result<Arc<TcpStream>, ProbeError> {
-        let deadline = page.deadline.min(self.wire.connect_deadline());
+        let deadline = page.deadline.min(Wire::connect_deadline());
         let mut target = self.wire.target(host, port, deadline)?;
         if port == page.forbidden_port {
             // The outbound proxy may run on this machine, so a name that it resolves must not be one of this machine.

@@ -16,8 +16,7 @@ use super::process::{Browser, BrowserSource, Launcher, want_of_resources};
 use crate::base::threads;
 use crate::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response};
 use crate::modules::reason::Reason;
-use crate::net::config::NetConfig;
-use crate::net::wire::Wire;
+use crate::net::prober::HttpProber;
 
 /// The time for which a check of the browser holds, and so does a failed start.
 const CHECKED_FOR: Duration = Duration::from_secs(2);
@@ -82,8 +81,8 @@ impl State {
 }
 
 impl RealBrowsers {
-    /// Prepares the places for `pages` pages, and starts the browser in the background. `net` is the configuration of
-    /// their requests.
+    /// Prepares the places for `pages` pages, and starts the browser in the background. Their requests take the ways of
+    /// `http`.
     ///
     /// # Errors
     /// Returns an error if a port of the egress proxy cannot be opened, or a thread cannot be started.
@@ -91,10 +90,9 @@ impl RealBrowsers {
         source: BrowserSource,
         pages: usize,
         egress_proxy: EgressProxyAddress,
-        net: NetConfig,
+        http: &HttpProber,
     ) -> io::Result<Arc<Self>> {
         let EgressProxyAddress { listen, announced } = egress_proxy;
-        let wire = Wire::new(net);
         let host = announced.unwrap_or_else(|| match listen.ip() {
             IpAddr::V6(ip) => format!("[{ip}]"),
             IpAddr::V4(ip) => ip.to_string(),
@@ -104,7 +102,7 @@ impl RealBrowsers {
             if listen.port() != 0 {
                 listen.set_port(listen.port().saturating_add(u16::try_from(index).unwrap_or(u16::MAX)));
             }
-            EgressProxy::open(listen, &host, &wire).map_err(|error| {
+            EgressProxy::open(listen, &host, &http.wire).map_err(|error| {
                 io::Error::other(format!("the browsers' egress proxy cannot listen on {listen}: {error}"))
             })
         };
