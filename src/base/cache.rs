@@ -94,11 +94,6 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         self.state.lock().get(key)
     }
 
-    /// Returns whether a thread is computing the value of `key`.
-    pub fn is_pending(&self, key: &K) -> bool {
-        self.state.lock().pending.contains_key(key)
-    }
-
     /// Caches a value of `key`, and replaces the former one. Callers that wait for another thread get it.
     pub fn insert(&self, key: &K, Computed { value, ttl, weight }: Computed<V>) {
         let (mut state, now) = (self.state.lock(), Instant::now());
@@ -264,7 +259,7 @@ mod tests {
                     panic!("a defect");
                 })
             });
-            while !cache.is_pending(&"a") {
+            while cache.state.lock().pending.is_empty() {
                 std::thread::yield_now();
             }
             let waiting = [scope.spawn(wait), scope.spawn(wait)];

@@ -102,15 +102,8 @@ impl Checker {
         }
     }
 
-    /// Returns whether a hit of the first source of `module` would wait for a control check, if it is asked from `since`
-    /// on: no verdict that it may use is cached, and none is being obtained.
-    pub fn needs_control(&self, module: &Module, query: &Query, since: Instant) -> bool {
-        let direction = Direction::MadeUp;
-        direction.is_needed(module) && !self.controls.contains(&direction.key(module, 0, query), since)
-    }
-
     /// Runs the control check that a hit of a check with these terms would wait for, unless another thread runs it or has
-    /// run it. Returns its evidence and the pauses of its hosts.
+    /// run it: then it does not wait. Returns its evidence and the pauses of its hosts.
     pub fn control_early(&self, module: &Module, query: &Query, terms: Terms<'_>) -> (Evidence, Vec<Pause>) {
         let key = Direction::MadeUp.key(module, 0, query);
         // Only its evidence and pauses are used: the control check has a verdict instead of an outcome.

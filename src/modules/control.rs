@@ -116,11 +116,6 @@ impl Controls {
         Self { ttl, cache: Cache::new(Bounds { entries: MAX_ENTRIES, weight: MAX_BYTES }) }
     }
 
-    /// Returns whether a verdict for `key` that a check begun at `since` may use is cached, or any is being obtained.
-    pub(crate) fn contains(&self, key: &Key, since: Instant) -> bool {
-        self.cache.get(key).is_some_and(|known| !known.is_before(since)) || self.cache.is_pending(key)
-    }
-
     /// Returns the verdict for `key`: a cached one, the one that another thread is obtaining (waiting until
     /// `deadline` at most), or the result of `ask`.
     ///

@@ -193,7 +193,7 @@ impl Module {
     }
 
     /// Returns whether a hit is confirmed by a control check.
-    pub(crate) fn is_controlled(&self) -> bool {
+    pub fn is_controlled(&self) -> bool {
         self.entry.control.unwrap_or(self.search_type() != SearchType::Domain)
     }
 

@@ -2,7 +2,6 @@
 //! interrupted; what is known of the queue of these runs; their end before they have a driver, and the shutdown.
 
 use std::sync::Arc;
-use std::thread;
 use std::time::Instant;
 
 use log::{error, log, warn};
@@ -14,6 +13,7 @@ use super::live::{LiveRun, Stopped};
 use super::service::{Runs, RunsConfig};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::base::threads;
 use crate::model::audit::Origin;
 use crate::model::drive::{Claim, Notification, Resumable, Subscriber as _};
 use crate::model::run::ModuleReport;
@@ -118,8 +118,7 @@ impl Runs {
     /// Starts a thread that drives this run, and then further runs as long as there are some in the queue.
     pub(super) fn start_driver(self: &Arc<Self>, slot: Slot, run: &Arc<LiveRun>) {
         let (runs, first) = (Arc::clone(self), Arc::clone(run));
-        let builder = thread::Builder::new().name("run".to_owned()).stack_size(DRIVER_STACK_BYTES);
-        if let Err(error) = builder.spawn(move || runs.drive(slot, first)) {
+        if let Err(error) = threads::start("run", DRIVER_STACK_BYTES, move || runs.drive(slot, first)) {
             error!(
                 "cannot start a thread for run {}, which is resumed when its lease expires: {error}",
                 run.id()

@@ -14,7 +14,6 @@ mod lookups;
 mod pictures;
 
 use std::collections::{HashMap, HashSet};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -28,6 +27,7 @@ use super::family::advance::advance;
 use super::live::{LiveRun, Message, Stopped};
 use super::scheduler::Group;
 use super::service::Runs;
+use crate::base::threads;
 use crate::model::drive::{Delta, Resumable, Write};
 use crate::model::entity::EntityKey;
 use crate::model::run::{ModuleReport, ResultRecord, RunSummary};
@@ -44,11 +44,8 @@ const SAVE_EVERY: Duration = Duration::from_secs(1);
 
 /// Drives a run until it ends or is stopped. A panic ends it as failed.
 pub(super) fn drive(runs: &Arc<Runs>, run: &Arc<LiveRun>) {
-    let driven = catch_unwind(AssertUnwindSafe(|| drive_to_its_end(runs, run)));
-    let driven = driven.unwrap_or_else(|_| {
-        error!("run {}: its driver panicked", run.id());
-        Err(("internal_error", "the search broke"))
-    });
+    let mut driven = Err(("internal_error", "the search broke"));
+    threads::guard(format_args!("run {}: its driver", run.id()), || driven = drive_to_its_end(runs, run));
     if let Err(failure) = driven {
         ending::store(runs, run, run.unchanged(), Some(failure));
     }

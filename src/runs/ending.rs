@@ -61,8 +61,8 @@ pub(super) fn ending(runs: &Runs, failure: Option<Failure>) -> Ending {
 }
 
 /// Stores the last delta and the ending, then notifies the readers. While the store is unavailable, the write is repeated, so that no
-/// other process treats the ended run as an interrupted one. After `store_patience`, readers are notified of the
-/// failure. If the process ends before the store is available again, another one takes the run over.
+/// other process treats the ended run as an interrupted one. After `store_patience`, the run has failed, which readers see
+/// when it is stored. If the process ends before the store is available again, another one takes the run over.
 pub(super) fn store(runs: &Runs, run: &LiveRun, mut last: Delta, failure: Option<Failure>) {
     let (mut retry, mut ending) = (Retry::default(), ending(runs, failure));
     loop {

@@ -16,8 +16,9 @@ const BOUNDS: Bounds = Bounds { entries: 20_000, weight: 16 * 1024 * 1024 };
 const ANSWER_BYTES: usize = 512;
 
 /// The account, the module and the normal form of the query. Answers are not shared between accounts, because an answer
-/// without a request would tell an account that another one searches for the same query.
-pub type Question = (AccountId, Arc<str>, String);
+/// without a request would tell an account that another one searches for the same query. Modules that only read a feed have
+/// its address instead: one check fetches it, and those that have waited read it for their own queries.
+pub type Question = (Option<AccountId>, Arc<str>, String);
 
 /// The conclusive answers of the last time, in memory. Runs of one account that ask a module the same query at the same
 /// time share one check.
@@ -33,9 +34,12 @@ impl SharedAnswers {
         Self { ttl, cache: Cache::new(BOUNDS) }
     }
 
-    /// Returns the question of a check, unless nothing is shared.
+    /// Returns the question of a check, unless it shares nothing.
     pub fn question(&self, account: AccountId, module: &Module, query: &Query) -> Option<Question> {
-        (!self.ttl.is_zero()).then(|| (account, Arc::clone(module.id()), query.normal().to_owned()))
+        if let Some(feed) = module.entry().probes.first().filter(|_| module.reads_only_feeds()) {
+            return Some((None, Arc::default(), feed.url.to_string()));
+        }
+        (!self.ttl.is_zero()).then(|| (Some(account), Arc::clone(module.id()), query.normal().to_owned()))
     }
 
     /// Returns the answer that an earlier check got, as the report of a check that sent no request.
@@ -47,7 +51,8 @@ impl SharedAnswers {
     /// is never shared: a run that waited for such a check makes the check itself.
     pub(super) fn insert(&self, question: &Question, run: RunId, report: &Arc<Report>) {
         // Another check would most likely give the same findings.
-        if report.outcome.is_conclusive() && matches!(report.reason, None | Some(Reason::Weak)) {
+        let is_certain = report.outcome.is_conclusive() && matches!(report.reason, None | Some(Reason::Weak));
+        if is_certain && question.0.is_some() {
             let (value, weight) = ((run, Arc::clone(report)), weight(report));
             self.cache.insert(question, Computed { value, ttl: self.ttl, weight });
         }

@@ -34,6 +34,10 @@ fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     let order = bench.order("alice");
     let cycle = order.charge.cycle;
     let run = bench.start_order(order);
+    let mut follower = bench.runs.follow(run.summary(), 0);
+    let mut is_quiet =
+        || matches!(follower.next(Instant::now() + Duration::from_millis(100)), Ok(Next::Quiet));
+    assert!(is_quiet());
     switch.set_down(true);
     bench.web.open_gate();
     let summary = bench.finish(&run);
@@ -41,6 +45,7 @@ fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     assert_eq!(summary.error.map(|error| error.code).as_deref(), Some("store_failed"));
     assert_eq!(summary.progress.modules_completed, 5);
     assert!(!run.is_stored());
+    assert!(is_quiet(), "what the store lacks is not shown");
     bench.runs.sweep();
     assert!(bench.runs.live(run.id()).is_some(), "it stays in memory until the store has it");
     switch.set_down(false);
@@ -48,6 +53,7 @@ fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     let stored = bench.store.run(run.id(), bench.account).unwrap().unwrap();
     assert_eq!((stored.status, stored.credits_charged), (Status::Failed, 0));
     assert_eq!(bench.store.credits_used(&[(bench.account, cycle)]).unwrap(), [0]);
+    assert!(!is_quiet());
 }
 
 #[test]

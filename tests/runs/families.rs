@@ -214,7 +214,9 @@ fn without_credits_the_remaining_leads_are_not_followed() {
     let mut bench = bench(&catalog(), config());
     let links: Vec<String> = (0..5).map(|number| format!("https://b.example.com/friend{number}")).collect();
     bench.has_profile("a", "alice", json!({"links": links}));
-    let charge = |_| {
+    let is_first = AtomicBool::new(true);
+    let charge = move |_| {
+        assert!(!is_first.swap(false, Ordering::SeqCst), "a defect, because of which no run fails");
         let now = SystemClock.now();
         Ok(Some((
             Charge { credits: 1, allowed: Some(3), cycle: Cycle::at(Timestamp::UNIX_EPOCH, now) },

@@ -49,6 +49,20 @@ fn a_pause_caused_by_another_module_does_not_count_against_one_admitted_before()
 }
 
 #[test]
+fn checks_that_wait_for_a_feed_have_no_worker() {
+    let lists = ["gatelist-000", "gatelist-001"];
+    let bench = bench(&[modules("ok", 1), lists.map(feed).to_vec()].concat(), config());
+    let runs = ["alice", "bob"].map(|query| bench.start(query));
+    eventually("only the check that fetches it has one", || {
+        let has_hit = |run: &Arc<LiveRun>| run.summary().progress.modules_completed == 1;
+        runs.iter().all(has_hit) && bench.runs.scheduler.load().0 == 1
+    });
+    bench.web.open_gate();
+    runs.iter().for_each(|run| assert_eq!(bench.finish(run).coverage.conclusive, 3));
+    assert_eq!(lists.map(|list| bench.web.asked(list)).iter().sum::<usize>(), 1);
+}
+
+#[test]
 fn local_lists_neither_hide_a_network_outage_nor_justify_a_charge() {
     let bench = bench(&[modules("ok", 3), vec![feed("list-000"), feed("list-001")]].concat(), config());
     let all = ["ok-000", "ok-001", "list-000"];

@@ -314,31 +314,20 @@ fn checks_and_runs_end_at_their_deadlines() {
 }
 
 #[test]
-fn the_next_run_respects_the_pause_of_a_host() {
-    let mut catalog = modules("limit", 1);
-    catalog.extend(modules("ok", 1));
-    let bench = bench(&catalog, config());
-    let [first, second] = [(); 2].map(|()| {
-        let run = bench.start("alice");
-        bench.finish(&run);
-        bench.outcome_of(&run, "limit-000")
-    });
-    assert_eq!(first.0, "rate_limited", "{first:?}");
-    assert_eq!(second, ("rate_limited".into(), Some("retry_after")));
-    assert_eq!((bench.web.asked("limit-000"), bench.web.asked("ok-000")), (1, 2));
-}
-
-#[test]
 fn a_rate_limited_host_is_paused_even_if_a_second_source_has_a_conclusion() {
     let mut two = module("limited-by-first", "first.example.com");
     let fallback = json!({"url": "https://second.example.com/{query}", "fallback": true});
     two["probes"].as_array_mut().unwrap().push(fallback);
-    let bench = bench(
-        &[two, module("ok-000", "first.example.com"), module("ok-001", "second.example.com")],
-        config(),
-    );
-    assert_eq!(bench.outcomes("alice", &["limited-by-first"]), ["hit"]);
-    assert_eq!(bench.outcomes("bob", &["ok-000", "ok-001"]), ["rate_limited", "hit"]);
+    let others = [module("ok-000", "first.example.com"), module("ok-001", "second.example.com")];
+    let bench = bench(&[vec![two], modules("limit", 1), others.to_vec()].concat(), config());
+    assert_eq!(bench.outcomes("alice", &["limited-by-first", "limit-000"]), ["hit", "rate_limited"]);
+    let run = bench.start("bob");
+    bench.finish(&run);
+    for paused in ["limit-000", "ok-000"] {
+        assert_eq!(bench.outcome_of(&run, paused), ("rate_limited".into(), Some("retry_after")));
+    }
+    assert_eq!(bench.outcome_of(&run, "ok-001").0, "hit");
+    assert_eq!(["limit-000", "ok-000"].map(|module| bench.web.asked(module)), [1, 0]);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! The modules that a run asks. They wait and run in the scheduler.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use log::{error, warn};
+use log::warn;
 
 use super::{Asked, Driver, Message, TimeLimit};
+use crate::base::threads;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::probe::Answered;
@@ -150,9 +150,7 @@ impl Check {
             Err(report) => {
                 if report.outcome.is_conclusive() {
                     self.runs.figures.shared_answers.one();
-                    if !self.module.reads_only_feeds() {
-                        self.run.health_updates.lock().has_conclusion = true;
-                    }
+                    self.run.health_updates.lock().has_conclusion = true;
                 }
                 let (report, at) = ((*report).into(), self.runs.clock.now());
                 self.send(Message::Ended { place: self.place, report, took: Duration::ZERO, at });
@@ -196,11 +194,9 @@ impl Check {
         let terms = Terms { since, answer_by, deadline, ceiling, hosts: permit, trial };
         // A panic is an error of this module only. The parts that a check shares with others, such as the checker's
         // caches, are behind locks that are not poisoned.
-        let check = AssertUnwindSafe(|| Arc::from(runs.checker.check(module, query, terms)));
-        let mut report = catch_unwind(check).unwrap_or_else(|_| {
-            error!("module {} panicked", module.id());
-            bare(Outcome::Error, Reason::Panic)
-        });
+        let mut report = bare(Outcome::Error, Reason::Panic);
+        let check = || report = Arc::from(runs.checker.check(module, query, terms));
+        threads::guard(format_args!("module {}", module.id()), check);
         let had_full_time = deadline == own_deadline;
         if !had_full_time {
             note_limit(&mut report, limit.reason, runs.health.expected(module.id()) + FAIR_TRY);
@@ -218,18 +214,13 @@ impl Check {
     fn control_early(&self, permit: &Permit, began: Instant) {
         let (runs, entry) = (Arc::clone(&self.runs), self.module.entry());
         let has_rate = entry.every_ms.is_some() || entry.per_day.is_some();
-        let is_needed = runs.checker.needs_control(&self.module, &self.query, began);
-        if has_rate || self.module.is_premium() || !is_needed {
+        if has_rate || self.module.is_premium() || !self.module.is_controlled() {
             return;
         }
         let (run, ceiling) = (Arc::clone(&self.run), self.limit.at);
         let (module, query) = (Arc::clone(&self.module), Arc::clone(&self.query));
         let work = move |turn: Turn| {
-            // Checks of other runs may have begun it since. To wait for theirs would hold a place of the host.
-            if let Ok(permit) = turn
-                && !run.wants_no_checks()
-                && runs.checker.needs_control(&module, &query, began)
-            {
+            if let Some(permit) = turn.ok().filter(|_| !run.wants_no_checks()) {
                 let deadline = ceiling.min(Instant::now() + runs.config.check_timeout);
                 let hosts = &*permit;
                 let terms =

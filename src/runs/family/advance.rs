@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::plan::{NextSearch, Rules, next_searches};
 use crate::base::ids::{AccountId, RunId};
 use crate::base::storage::StorageError;
+use crate::base::threads;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::family::StoredFamily;
@@ -31,9 +32,12 @@ pub(in crate::runs) fn advance(runs: &Arc<Runs>, root: RunId, account: AccountId
     if runs.is_shutting_down() {
         return;
     }
-    if let Err(error) = try_to_advance(runs, root, account, ending) {
-        log!(error.log_level(), "run {root}: cannot follow its leads for now: {error}");
-    }
+    // A run that has ended does not fail because of what its leads start.
+    threads::guard(format_args!("run {root}: following its leads"), || {
+        if let Err(error) = try_to_advance(runs, root, account, ending) {
+            log!(error.log_level(), "run {root}: cannot follow its leads for now: {error}");
+        }
+    });
 }
 
 fn try_to_advance(

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use log::info;
 use parking_lot::Mutex;
 
-use super::event::{DoneData, Frame, ProgressData, frame};
+use super::event::{Frame, ProgressData, frame};
 use super::health::counting::HealthUpdates;
 use super::pictures::picture::Picture;
 use super::waiting::Changes;
@@ -67,7 +67,7 @@ pub struct LiveRun {
     state: Mutex<State>,
 }
 
-/// The state of a run that readers see, all of which is stored, but for an end that the store did not take in time; and
+/// The state of a run that readers see, all of which is stored; whether it has ended, which they read in the store; and
 /// whether the run is to be driven on.
 struct State {
     summary: RunSummary,
@@ -76,8 +76,6 @@ struct State {
     ring: VecDeque<Written>,
     /// The revision of the last write that is not in the ring, if there is one.
     before_ring: Option<u64>,
-    /// The last frame of a run that has ended and whose end is not stored.
-    done: Option<Frame>,
     is_stored: bool,
     stopped: Option<Stopped>,
 }
@@ -114,7 +112,6 @@ impl LiveRun {
             lookups: opening.lookups.clone(),
             ring: VecDeque::new(),
             before_ring: (opening.lease.epoch > 0).then_some(opening.summary.revision),
-            done: None,
             is_stored: false,
             stopped: None,
         };
@@ -202,21 +199,20 @@ impl LiveRun {
         });
     }
 
-    /// Shows readers that the run has ended, with what the last write has stored, or would have stored if the store took it.
-    /// `is_stored` says whether it did. A further call can only mark the end as stored.
+    /// Ends the run. `is_stored` says whether the store has the end and the last write, which readers see only then. Until
+    /// a further call says so, they wait for it, or are told that the store is away.
     pub(super) fn end(&self, last: &Delta, ending: &Ending, is_stored: bool) {
-        if !self.has_ended() {
+        if is_stored {
             self.publish(last);
         }
         self.change(|state| {
             let run = &mut state.summary;
             (run.status, run.completed_at) = (ending.status(), Some(ending.completed_at));
+            (run.progress, state.is_stored) = (last.progress, is_stored);
             run.error.clone_from(&ending.error);
             if run.error.is_some() {
                 run.credits_charged = 0;
             }
-            let data = DoneData { results_available: false, ..DoneData::of(run) };
-            (state.done, state.is_stored) = ((!is_stored).then(|| frame("done", &data)), is_stored);
             true
         });
     }
@@ -286,15 +282,15 @@ impl LiveRun {
         // A new reader gets the results as they are now, which the store has, and not each write.
         let is_new = at.next == 0 && !state.ring.is_empty();
         let is_in_ring = state.before_ring.map_or(!is_new, |last| at.next > last);
-        let is_at_the_end = state.is_stored && at.next > state.summary.revision;
+        let is_at_the_end = state.summary.status.is_terminal() && at.next > state.summary.revision;
         if at.page.is_some() || !is_in_ring || is_at_the_end {
             return None;
         }
         let unread = state.ring.partition_point(|write| write.revision < at.next);
         let written = state.ring.range(unread..).flat_map(|write| &write.frames);
         let wanted = written.filter(|(id, _)| *id > left_out || *id == u32::MAX);
-        let frames = wanted.map(|(_, frame)| Arc::clone(frame)).chain(state.done.clone()).collect();
-        Some(Step { frames, end: at.behind(state.summary.revision), is_last: state.done.is_some() })
+        let frames = wanted.map(|(_, frame)| Arc::clone(frame)).collect();
+        Some(Step { frames, end: at.behind(state.summary.revision), is_last: false })
     }
 }
 

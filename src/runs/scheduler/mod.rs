@@ -6,7 +6,8 @@
 //!   in its queue, and none passes them. One whose turn comes while another of its hosts is full keeps its place until its
 //!   turn there. A host that asked for a pause, or whose circuit is open, is not contacted, and a module in quarantine is
 //!   not asked. A module can have its own rate.
-//! - A check whose question another check of the account is asking waits for its answer, without a worker or a place.
+//! - A check whose question another check of the account is asking waits for its answer, without a worker or a place, and
+//!   so does one for a feed that another check fetches.
 //! - A free worker goes to the account with the fewest running checks, and to its run with the fewest. While other
 //!   searches have checks, those of batches have a quarter of the workers, and they come last at each host.
 //! - A run starts with some of the checks that are expected to hold it longest: slow ones, and those of hosts that few
@@ -20,7 +21,6 @@ mod state;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use log::warn;
@@ -291,8 +291,8 @@ impl Scheduler {
         state.threads += missing;
         drop(state);
         let start = |_: &usize| {
-            let (scheduler, thread) = (Arc::clone(self), thread::Builder::new().name("check".to_owned()));
-            thread.stack_size(STACK_BYTES).spawn(move || scheduler.work()).is_ok()
+            let scheduler = Arc::clone(self);
+            threads::start("check", STACK_BYTES, move || scheduler.work()).is_ok()
         };
         let started = (0..missing).take_while(start).count();
         if started < missing {
