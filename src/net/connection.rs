@@ -208,6 +208,15 @@ enum Stream {
     Tls(Box<StreamOwned<ClientConnection, Socket>>),
 }
 
+impl Stream {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(socket) => socket.read(buf),
+            Self::Tls(tls) => tls.read(buf),
+        }
+    }
+}
+
 /// The error of a request over an idle connection that got nothing back. The server may have closed the connection before
 /// it could see the request.
 #[derive(Debug, thiserror::Error)]
@@ -228,14 +237,8 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    fn read(&mut self, most: usize) -> Result<usize, Error> {
-        let free = self.buffers.input_append_buf();
-        let most = free.len().min(most);
-        let free = &mut free[..most];
-        let read = match &mut self.stream {
-            Stream::Plain(socket) => socket.read(free),
-            Stream::Tls(tls) => tls.read(free),
-        };
+    /// Notes what a read has received.
+    fn received(&mut self, read: io::Result<usize>) -> Result<usize, Error> {
         let amount = read.map_err(|error| self.failed(error))?;
         if amount > 0 {
             (self.has_answered, self.may_be_stale) = (true, false);
@@ -255,8 +258,11 @@ impl Connection {
     /// answers are left out. What is not HTTP is given to the parser as it is.
     fn read_head(&mut self, mut head: Vec<u8>) -> Result<bool, Error> {
         loop {
-            let amount = self.read(HEAD_STEP)?;
-            head.extend_from_slice(&self.buffers.input_append_buf()[..amount]);
+            let begun = head.len();
+            head.resize(begun + HEAD_STEP, 0);
+            let read = self.stream.read(&mut head[begun..]);
+            let amount = self.received(read)?;
+            head.truncate(begun + amount);
             while let Some(end) = head::end_of(&head).filter(|_| may_be_http(&head)) {
                 let rest = head.split_off(end);
                 let whole = head::mended(head.trim_ascii_start());
@@ -303,9 +309,12 @@ impl Transport for Connection {
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
         if let Some(head) = self.head.take() {
+            // Hundreds of connections may wait for an answer. Their buffers are made again when it comes.
+            self.buffers = LazyBuffers::new(INPUT_BYTES, OUTPUT_BYTES);
             return self.read_head(head);
         }
-        let amount = self.read(INPUT_BYTES)?;
+        let read = self.stream.read(self.buffers.input_append_buf());
+        let amount = self.received(read)?;
         self.buffers.input_appended(amount);
         Ok(amount > 0)
     }
