@@ -17,7 +17,9 @@ use crate::http::{Reply, Response};
 use crate::model::coverage::Coverage;
 use crate::model::refusal::Refusal;
 use crate::model::run::{ResultRecord, RunError, RunSummary, Status};
-use crate::runs::event::{ChildData, DoneData, ErrorData, LeadData, ProgressData, ReconnectData, RunData};
+use crate::runs::event::{
+    ChildData, DoneData, ErrorData, LeadData, ProgressData, ReconnectData, RunData, run_frame,
+};
 use crate::runs::follow::{Permission, Stream};
 
 /// Seconds that a client should wait before it polls after a wait that ran out.
@@ -123,7 +125,7 @@ pub fn start_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         drop(flight);
         let id = found.id;
         let reply = if body.stream {
-            stream(&api, &caller, found, 0, &request_id)
+            stream(&api, &caller, &found, 0, &request_id)
         } else if body.wait {
             Reply::Now(wait(&api, found, preferred_secs, &request_id)?)
         } else {
@@ -279,13 +281,12 @@ pub struct StreamParameters {
 pub fn stream_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     let StreamParameters { after } = request::query(call.request)?;
-    let id = found.id;
-    let events = stream(api, call.caller()?, found, after.unwrap_or(0), call.request_id);
-    Ok(with_run_headers(events, &api.root, id))
+    let events = stream(api, call.caller()?, &found, after.unwrap_or(0), call.request_id);
+    Ok(with_run_headers(events, &api.root, found.id))
 }
 
 /// Returns the stream of `found` for `caller`, without the results up to `after`.
-fn stream(api: &Arc<Api>, caller: &Caller, found: RunSummary, after: u32, request_id: &RequestId) -> Reply {
+fn stream(api: &Arc<Api>, caller: &Caller, found: &RunSummary, after: u32, request_id: &RequestId) -> Reply {
     let accounts = Arc::clone(&api.accounts);
     let permission = caller.key.map(|key| Permission {
         holds: Box::new(move || accounts.may_still_read(&key, KEY_CACHE_AGE)),
@@ -294,6 +295,7 @@ fn stream(api: &Arc<Api>, caller: &Caller, found: RunSummary, after: u32, reques
         message: "the API key is no longer valid",
     });
     let mut stream = Stream {
+        first: run_frame(found),
         follower: api.runs.follow(found, after),
         ceiling: api.config.stream_timeout,
         keep_alive: api.config.keep_alive,

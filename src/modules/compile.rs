@@ -304,7 +304,8 @@ impl Check<'_> {
              or let a rule look for it, by `{query}`, `equals_query` or `shows_query`";
         self.refuse_if(!is_asked, "", message);
         // The answer to HEAD has no body.
-        let is_last = module.sources().iter().all(|source| entry.probes[source.end - 1].method == Method::Head);
+        let is_last =
+            module.sources().iter().all(|source| entry.probes[source.end - 1].method == Method::Head);
         for (index, _) in entry.probes.iter().enumerate().filter(|(_, it)| it.method == Method::Head) {
             let message = "HEAD has no body, but a rule or an extractor reads it; use GET";
             self.refuse_if(module.reads_body(index, is_last), &format!("probes[{index}].method"), message);

@@ -38,6 +38,12 @@ pub struct RunData<'a> {
     pub status: Status,
 }
 
+/// Returns the first frame of a stream of the run.
+pub fn run_frame(run: &RunSummary) -> Frame {
+    let RunSummary { id: run_id, search_type, ref query, .. } = *run;
+    frame("run", &RunData { run_id, search_type, query, status: Status::Running })
+}
+
 /// Data of a `progress` frame, which is sent when modules have ended. Frames may be merged for a slow reader.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ProgressEventData)]

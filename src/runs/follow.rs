@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 use log::warn;
 
 use super::event::{
-    DoneData, ErrorData, Frame, KEEP_ALIVE, ProgressData, ReconnectData, RunData, family_frames, frame,
+    DoneData, ErrorData, Frame, KEEP_ALIVE, ProgressData, ReconnectData, family_frames, frame,
 };
 use super::live::{Read, Step, Stopped};
 use super::registry::POLL_EVERY;
 use super::service::Runs;
 use super::waiting::Changes;
 use crate::base::cache::Computed;
-use crate::base::ids::RequestId;
+use crate::base::ids::{AccountId, RequestId, RunId};
 use crate::base::storage::StorageError;
 use crate::model::drive::{self, Position};
 use crate::model::run::{RunSummary, Status};
@@ -52,8 +52,10 @@ pub enum Next {
 /// A reader that follows a run from its first result, or from a given one, to its `done` frame.
 pub struct Follower {
     runs: Arc<Runs>,
-    /// The run as it was when its reader began.
-    summary: RunSummary,
+    run: RunId,
+    account: AccountId,
+    /// The status of the run when its reader began.
+    status: Status,
     /// The id up to which results are left out, even if they change.
     left_out: u32,
     at: Position,
@@ -64,9 +66,11 @@ pub struct Follower {
 }
 
 impl Follower {
-    pub(super) fn new(runs: Arc<Runs>, summary: RunSummary, at: Position, left_out: u32) -> Self {
-        let changes = runs.changes_of(summary.id);
-        Self { runs, summary, left_out, at, is_done: false, changes, silent_since: None }
+    // Thousands of followers do not keep the whole run.
+    pub(super) fn new(runs: Arc<Runs>, summary: &RunSummary, at: Position, left_out: u32) -> Self {
+        let RunSummary { id: run, account, status, .. } = *summary;
+        let changes = runs.changes_of(run);
+        Self { runs, run, account, status, left_out, at, is_done: false, changes, silent_since: None }
     }
 
     /// Returns the next frames. Waits for them until the given moment. Never returns [`Stopped::LeaseLost`], because a
@@ -78,7 +82,7 @@ impl Follower {
         while !self.is_done {
             // It is read before the run, which may change meanwhile. That this process begins to drive it is a change.
             let seen = self.changes.last();
-            let live = self.runs.live(self.summary.id);
+            let live = self.runs.live(self.run);
             let read = match live.and_then(|run| run.after(self.at, self.left_out)) {
                 Some(step) => Some(Ok(Some(step))),
                 None => self.read(seen, until),
@@ -119,9 +123,9 @@ impl Follower {
     /// Reads from the store what was not read, or returns the same read of another reader.
     fn read(&self, seen: u64, until: Instant) -> Option<Read> {
         let Runs { store, reads, .. } = &*self.runs;
-        let (run, at, left_out) = (&self.summary, self.at, self.left_out);
-        reads.get_or_compute(&(run.id, at, left_out, seen), until, || {
-            let value = read(store, run, at, left_out);
+        let Self { run, account, at, left_out, .. } = *self;
+        reads.get_or_compute(&(run, at, left_out, seen), until, || {
+            let value = read(store, run, account, at, left_out);
             let ttl = if value.is_ok() { POLL_EVERY } else { FAILED_FOR };
             let frames = value.iter().flatten().flat_map(|step| &step.frames);
             let weight = frames.map(|frame| frame.len()).sum();
@@ -135,11 +139,12 @@ impl Follower {
 #[inline(never)]
 pub(super) fn read(
     store: &Store,
-    run: &RunSummary,
+    run: RunId,
+    account: AccountId,
     at: Position,
     left_out: u32,
 ) -> Result<Option<Step>, StorageError> {
-    let Some(changes) = store.changes(run.id, run.account, at, left_out, PAGE)? else { return Ok(None) };
+    let Some(changes) = store.changes(run, account, at, left_out, PAGE)? else { return Ok(None) };
     let drive::Changes { summary, results, reports, end } = changes;
     let mut frames: Vec<Frame> = results.iter().map(|record| frame("result", record)).collect();
     if !reports.is_empty() {
@@ -170,6 +175,8 @@ pub struct Permission {
 
 /// A stream that sends a run to one reader.
 pub struct Stream {
+    /// The first frame: see [`run_frame`](super::event::run_frame).
+    pub first: Frame,
     /// Reads the run.
     pub follower: Follower,
     /// The longest duration of the stream.
@@ -190,8 +197,8 @@ impl Stream {
     pub fn run(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let ends_at = Instant::now() + self.ceiling;
         let mut asked_at = Instant::now();
-        let RunSummary { id: run_id, status: known, search_type, ref query, .. } = self.follower.summary;
-        out.write_all(&frame("run", &RunData { run_id, search_type, query, status: Status::Running }))?;
+        let Follower { run: run_id, status: known, .. } = self.follower;
+        out.write_all(&std::mem::take(&mut self.first))?;
         let mut quiet_until = Instant::now() + self.keep_alive;
         let (status, error, message, retry_after) = loop {
             out.flush()?;
@@ -244,7 +251,7 @@ impl Stream {
     /// succeed after a second.
     fn failed(&self, error: &StorageError) -> (Status, &'static str, &'static str, Option<u32>) {
         warn!(request_id = self.request_id.as_str(); "cannot continue a stream: {error}");
-        let status = self.follower.summary.status;
+        let status = self.follower.status;
         match error.is_unavailable() {
             true => (status, "unavailable", "the service cannot reach its database", Some(1)),
             false => (status, "internal_error", "the service cannot read the run", None),

@@ -92,13 +92,13 @@ impl Runs {
             return Ok(Some(run));
         }
         let (id, account) = (run.id, run.account);
-        let mut follower = Follower::new(Arc::clone(self), run, Position::END, 0);
+        let mut follower = Follower::new(Arc::clone(self), &run, Position::END, 0);
         while let Next::Frames(_) = follower.next(until)? {}
         self.store.run(id, account)
     }
 
     /// Returns a follower of a run that leaves out results up to `after`.
-    pub fn follow(self: &Arc<Self>, run: RunSummary, after: u32) -> Follower {
+    pub fn follow(self: &Arc<Self>, run: &RunSummary, after: u32) -> Follower {
         Follower::new(Arc::clone(self), run, Position::default(), after)
     }
 

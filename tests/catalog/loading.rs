@@ -87,7 +87,8 @@ fn formatting_sorts_orders_wraps_and_drops_defaults() {
 
 #[test]
 fn a_repeated_member_is_refused() {
-    let text = changed(&json!({"probes": [{"url": "https://site.example/{query}", "headers": {"A": "1"}}]})).to_string();
+    let text = changed(&json!({"probes": [{"url": "https://site.example/{query}", "headers": {"A": "1"}}]}))
+        .to_string();
     for (once, twice, told) in [
         ("\"hit\"", "\"hit\":[{\"status\":[201]}],\"hit\"", "f.json: site: the member `hit` is repeated"),
         ("\"A\":", "\"A\":\"2\",\"\\u0041\":", "f.json: site: the member `A` is repeated"),

@@ -34,7 +34,7 @@ fn a_run_whose_results_cannot_be_stored_fails_and_is_refunded() {
     let order = bench.order("alice");
     let cycle = order.charge.cycle;
     let run = bench.start_order(order);
-    let mut follower = bench.runs.follow(run.summary(), 0);
+    let mut follower = bench.runs.follow(&run.summary(), 0);
     let mut is_quiet =
         || matches!(follower.next(Instant::now() + Duration::from_millis(100)), Ok(Next::Quiet));
     assert!(is_quiet());

@@ -102,7 +102,7 @@ fn told(follower: &mut Follower) -> Vec<String> {
 fn what_is_saved_between_two_reads_is_not_left_out() {
     let (bench, reading, run, mut driver) = driven();
     let switch = Switch::of(&bench.store);
-    let mut follower = reading.follow(run, 0);
+    let mut follower = reading.follow(&run, 0);
     driver.save(vec![profile(1), profile(2)], vec![], &["gate-000"]);
     // This is saved after the reader has been woken, and before it reads.
     *switch.before.lock() = Some((
@@ -122,7 +122,7 @@ fn what_is_saved_between_two_reads_is_not_left_out() {
 fn a_replay_comes_step_by_step_and_loses_nothing_that_changes_meanwhile() {
     let (_bench, reading, run, mut driver) = driven();
     driver.save((1..=100).map(profile).collect(), vec![], &["gate-000"]);
-    let mut follower = reading.follow(run, 0);
+    let mut follower = reading.follow(&run, 0);
     let mut steps = vec![told(&mut follower)];
     // One result was sent before it changed, and the other one was not.
     let changed = [5, 60].map(|id| ResultRecord { confidence: 0.95, ..profile(id) });

@@ -340,7 +340,7 @@ fn an_ended_run_is_evicted_and_served_from_the_store() {
     assert!(bench.runs.live(run.id()).is_none());
     let stored = bench.stored(run.id());
     assert_eq!(stored, live);
-    let mut follower = bench.runs.follow(stored, 0);
+    let mut follower = bench.runs.follow(&stored, 0);
     let Ok(Next::Frames(frames)) = follower.next(Instant::now()) else { panic!("no frames") };
     assert_eq!(frames.len(), 5 + 1 + 1, "results, one progress frame, done");
     assert!(matches!(follower.next(Instant::now()), Ok(Next::End)));

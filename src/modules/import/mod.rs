@@ -24,8 +24,8 @@ use serde_json::Value;
 use super::definition::Entry;
 use super::module::Module;
 use super::query::{Query, SearchType};
-pub(crate) use parts::{literal, slug};
 use parts::{ADULT, Made, Reason};
+pub(crate) use parts::{literal, slug};
 pub use report::ListKind;
 use report::{ListReport, NoteKind, shown};
 

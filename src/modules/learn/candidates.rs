@@ -278,7 +278,9 @@ fn of_missing_page(answer: &Answer<'_>, name: &str) -> Candidates {
     // The message is between tags.
     let pieces = answer.text().split(['<', '>', '\n']).map(str::trim);
     let pieces = pieces.filter(|piece| TEXT_CHARS.contains(&piece.chars().count()) && says_missing(piece));
-    found.extend(pieces.take(MAX_TEXTS).map(|piece| (44, json!({"words": [templated(piece, name, literal).0]}))));
+    found.extend(
+        pieces.take(MAX_TEXTS).map(|piece| (44, json!({"words": [templated(piece, name, literal).0]}))),
+    );
     found
 }
 

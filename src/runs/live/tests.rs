@@ -65,7 +65,8 @@ impl Driven {
     }
 
     fn read(&self, at: Position, left_out: u32) -> Step {
-        let stored = || read(&self.store, &self.run.opening.summary, at, left_out).unwrap().unwrap();
+        let RunSummary { id, account, .. } = self.run.opening.summary;
+        let stored = || read(&self.store, id, account, at, left_out).unwrap().unwrap();
         self.run.after(at, left_out).unwrap_or_else(stored)
     }
 }
