@@ -100,7 +100,7 @@ impl Resolver {
             let given = loop {
                 let left = deadline.saturating_duration_since(Instant::now());
                 match given.recv_timeout(left.min(HANGS_AFTER)) {
-                    Err(RecvTimeoutError::Timeout) if !left.is_zero() => self.replace_hanging(),
+                    Err(RecvTimeoutError::Timeout) if !left.is_zero() => self.fit_threads(),
                     given => break given,
                 }
             };
@@ -114,8 +114,8 @@ impl Resolver {
         self.answers.sweep(now);
     }
 
-    /// Starts a thread for each that is held by a lookup that hangs.
-    fn replace_hanging(&self) {
+    /// Allows one thread more for each that is held by a lookup that hangs, and no longer when that has ended.
+    fn fit_threads(&self) {
         let hanging = self.ongoing.lock().values().filter(|began| began.elapsed() >= HANGS_AFTER).count();
         self.threads.clone().set_num_threads(MAX_LOOKUPS + hanging.min(MAX_HANGING));
     }
@@ -126,6 +126,7 @@ impl Resolver {
         let mut found = Err(io::Error::other("the lookup panicked"));
         threads::guard("a lookup", || found = (self.lookup)(host));
         self.ongoing.lock().remove(host);
+        self.fit_threads();
         let value = found.map_or_else(|error| Err(self.lookup_error(&error, began)), first_distinct);
         let ttl = match &value {
             Ok(_) => POSITIVE_TTL,
@@ -236,8 +237,14 @@ mod tests {
         }
         assert_eq!(resolver.threads.active_count(), MAX_LOOKUPS, "one is not looked up twice");
         assert!(resolver.resolve("other.example", soon()).is_ok());
+        assert!(resolver.threads.max_count() > MAX_LOOKUPS);
         drop(release);
-        while resolver.resolve("hangs0.example", soon()).is_err() {}
+        let until = soon();
+        while resolver.resolve("hangs0.example", soon()).is_err()
+            || resolver.threads.max_count() > MAX_LOOKUPS
+        {
+            assert!(Instant::now() < until, "the threads stay");
+        }
     }
 
     #[test]

@@ -175,7 +175,7 @@ pub struct Permission {
 
 /// A stream that sends a run to one reader.
 pub struct Stream {
-    /// The first frame: see [`run_frame`](super::event::run_frame).
+    /// The first frame: see [`run_frame`](super::event::run_frame). It is dropped when it is sent.
     pub first: Frame,
     /// Reads the run.
     pub follower: Follower,

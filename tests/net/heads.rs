@@ -9,6 +9,7 @@ use sightline::modules::probe::{ProbeError, Request};
 use sightline::modules::reason::Reason;
 
 use super::{get, lab, send, within};
+use crate::support::eventually;
 use crate::support::site::{Site, closed_port, drip, flood, hold, ok};
 
 /// A deadline that is long enough for the first bytes even on a busy machine.
@@ -98,14 +99,23 @@ fn too_many_headers_are_an_error() {
     assert!(told.recv().unwrap() < 50 << 20, "it was not read to the end");
 }
 
+/// Returns whether the peer has read all that was sent to it: its queue, in the row of its socket, is empty.
+fn has_read(stream: &TcpStream) -> bool {
+    let [peer, own] = [stream.peer_addr(), stream.local_addr()].map(|end| end.unwrap().port());
+    let ends = format!(" 0100007F:{peer:04X} 0100007F:{own:04X} ");
+    let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let socket = sockets.lines().find(|line| line.contains(&ends)).unwrap();
+    socket.split_whitespace().nth(4).unwrap().ends_with(":00000000")
+}
+
 #[test]
 fn a_large_head_within_the_limit_is_read() {
     let (value, body) = ("a".repeat(25_000), "b".repeat(60_000));
     let rest = format!("X-Long: {value}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
     let site = Site::start(move |stream, _| {
         stream.write_all(b"HTTP/1.1 200 OK\r\n").unwrap();
-        // The rest comes in another packet, together with the body.
-        std::thread::sleep(Duration::from_millis(100));
+        // The rest comes after that was read, together with the body.
+        eventually("the first line is read", || has_read(stream));
         stream.write_all(rest.as_bytes()).unwrap();
     });
     let answer = send(&lab(), &get(&site.url("/"))).unwrap();

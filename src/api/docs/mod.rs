@@ -147,7 +147,7 @@ pub fn get_open_api(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     Ok(Reply::Now(response.with_header("Cache-Control", "public, max-age=300")))
 }
 
-/// Returns whether the route of a page or an asset, if the path matches one, leads to a file.
+/// Returns `false` for a path below `/manual` or `/docs/assets` that has no file, which its route cannot tell.
 pub fn has_file(path: &str) -> bool {
     let path = path.strip_suffix('/').unwrap_or(path);
     let asset = path.strip_prefix("/docs/assets/").map(|file| ASSETS.find(file));

@@ -60,12 +60,12 @@ fn try_to_advance(
     let ended: Vec<&RunSummary> = family.members.iter().filter(|run| is_ended(run)).collect();
     let leads = leads(links(runs, &ended, root)?);
     let rules = Rules::of(runs, &order, first.search_type);
-    let (is_last, stopped) = match first.stopped_at {
-        Some(_) => (true, Some(LeadReason::Stopped)),
+    let (has_started, stopped) = match first.stopped_at {
+        Some(_) => (false, Some(LeadReason::Stopped)),
         None => start_next(runs, &family, &leads, &rules, level)?,
     };
     // Runs that end later may name further leads. Their ends, or maintenance, continue with them.
-    if !is_last || family.members.iter().any(|run| !run.status.is_terminal()) {
+    if has_started || family.members.iter().any(|run| !run.status.is_terminal()) {
         return Ok(());
     }
     let exists = |run: RunId| family.members.iter().any(|member| member.id == run);
@@ -104,8 +104,8 @@ fn links(runs: &Arc<Runs>, ended: &[&RunSummary], root: RunId) -> Result<Vec<Run
     Ok(links)
 }
 
-/// Starts the runs for leads up to this level. Returns whether none was started, by any process, since the family was read,
-/// and why it stopped before the last one.
+/// Starts the runs for leads up to this level. Returns whether any process has started one since the family was read, and
+/// why it stopped before the last one.
 fn start_next(
     runs: &Arc<Runs>,
     family: &StoredFamily,
@@ -113,31 +113,31 @@ fn start_next(
     rules: &Rules<'_>,
     level: u8,
 ) -> Result<(bool, Option<LeadReason>), Refusal> {
-    let Some(root) = family.members.first() else { return Ok((true, None)) };
+    let Some(root) = family.members.first() else { return Ok((false, None)) };
     let known: HashSet<Uuid> = family.followed.iter().map(|followed| followed.lead).collect();
     let mut next = next_searches(rules, leads, root, &known, level);
-    let (mut is_last, mut stopped) = (true, None);
+    let (mut has_started, mut stopped) = (false, None);
     let left = usize::from(rules.order.max_searches).saturating_sub(known.len());
     if next.len() > left {
         stopped = Some(LeadReason::Limit);
         next.truncate(left);
     }
     for search in next {
-        let Some((charge, _)) = (runs.charge_of)(root.account)? else { return Ok((is_last, None)) };
+        let Some((charge, _)) = (runs.charge_of)(root.account)? else { return Ok((has_started, None)) };
         let Err(refusal) = start(runs, root, search, Origin::SYSTEM, charge) else {
-            is_last = false;
+            has_started = true;
             continue;
         };
         match refusal.code {
-            Code::InsufficientCredits => return Ok((is_last, Some(LeadReason::InsufficientCredits))),
+            Code::InsufficientCredits => return Ok((has_started, Some(LeadReason::InsufficientCredits))),
             // Another process has filled the family, or its root was deleted or stopped.
-            Code::Conflict | Code::InvalidApiKey => return Ok((false, None)),
+            Code::Conflict | Code::InvalidApiKey => return Ok((true, None)),
             // If the queue or the share of batches is full, the end of another run or maintenance tries again.
             code if code == Code::Overloaded || refusal.is_failure() => return Err(refusal),
             _ => {}
         }
     }
-    Ok((is_last, stopped))
+    Ok((has_started, stopped))
 }
 
 impl Runs {

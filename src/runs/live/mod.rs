@@ -200,7 +200,7 @@ impl LiveRun {
     }
 
     /// Ends the run. `is_stored` says whether the store has the end and the last write, which readers see only then. Until
-    /// a further call says so, they wait for it, or are told that the store is away.
+    /// a further call says so, they wait for it, or are told that the database does not answer.
     pub(super) fn end(&self, last: &Delta, ending: &Ending, is_stored: bool) {
         if is_stored {
             self.publish(last);

@@ -25,6 +25,7 @@ row! {
 }
 
 row! { Counts from "" { pending, running, completed, failed, refused, skipped } }
+
 impl FromRow for BatchRow {
     /// A later version may have stored a search that this one cannot read. It has a type and a query at most.
     fn from_row(row: &mut Row) -> Result<Self> {
