@@ -89,6 +89,16 @@ impl<K: Hash + Eq + Clone, V: Clone> Cache<K, V> {
         Some(value)
     }
 
+    /// Waits until no other thread is computing the value of `key`, or the deadline passes.
+    pub fn wait(&self, key: &K, deadline: Instant) {
+        let mut state = self.state.lock();
+        while let Some(ended) = state.pending.get(key).cloned() {
+            if ended.wait_until(&mut state, deadline).timed_out() {
+                return;
+            }
+        }
+    }
+
     /// Returns the value of `key` if it is cached and has not expired.
     pub fn get(&self, key: &K) -> Option<V> {
         self.state.lock().get(key)

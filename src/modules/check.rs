@@ -51,7 +51,7 @@ impl Checker {
                 let key = direction.key(module, source, query);
                 self.controls.cache.remove_if(&key, |_| true);
                 let ask = || self.ask_control(&key, module, query, terms, &mut trial);
-                verdict = self.controls.verdict(&key, None, terms.deadline, ask).verdict;
+                verdict = self.controls.verdict(&key, None, terms, ask).verdict;
                 if matches!(verdict, ControlVerdict::Passed | ControlVerdict::Failed) {
                     break;
                 }
@@ -116,7 +116,8 @@ impl Checker {
                 _ => control_result,
             }
         };
-        self.controls.verdict(&key, Some(terms.since), Instant::now(), ask);
+        let now = Instant::now();
+        self.controls.verdict(&key, Some(terms.since), Terms { deadline: now, ..terms }, ask);
         (report.evidence, report.pauses)
     }
 
@@ -148,7 +149,7 @@ impl Checker {
             false => ControlVerdict::NotAsked.into(),
         };
         let since = Some(terms.since).filter(|_| direction == Direction::MadeUp);
-        Some(self.controls.verdict(&key, since, terms.deadline, ask))
+        Some(self.controls.verdict(&key, since, terms, ask))
     }
 
     /// Reserves a further check within the rate of the module, and waits for it if it is soon.

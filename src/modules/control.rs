@@ -13,7 +13,7 @@ use super::public_suffix::PublicSuffix;
 use super::query::{Query, SearchType};
 use super::reason::Reason;
 use super::sample::{Random, Sampled};
-use super::terms::FAIR_TRY;
+use super::terms::{FAIR_TRY, Terms};
 use crate::base::cache::{Bounds, Cache, Computed};
 
 /// The time for which an unclear verdict is cached. It is short, because another attempt may be conclusive. That a
@@ -116,8 +116,8 @@ impl Controls {
         Self { ttl, cache: Cache::new(Bounds { entries: MAX_ENTRIES, weight: MAX_BYTES }) }
     }
 
-    /// Returns the verdict for `key`: a cached one, the one that another thread is obtaining (waiting until
-    /// `deadline` at most), or the result of `ask`.
+    /// Returns the verdict for `key`: a cached one, the one that another check is obtaining (waiting until the deadline at
+    /// most, and lending what this check holds), or the result of `ask`.
     ///
     /// With `since`, a control check that passed counts only if it was made after that time: a site may begin to
     /// report every name as found at any moment.
@@ -125,13 +125,13 @@ impl Controls {
         &self,
         key: &Key,
         since: Option<Instant>,
-        deadline: Instant,
+        terms: Terms<'_>,
         mut ask: impl FnMut() -> ControlResult,
     ) -> ControlResult {
         let is_old = |known: &ControlResult| since.is_some_and(|since| known.is_before(since));
         loop {
             self.cache.remove_if(key, is_old);
-            let found = self.cache.get_or_compute(key, deadline, || {
+            let found = self.cache.get_or_compute(key, Instant::now(), || {
                 let asked_at = Instant::now();
                 let value = ControlResult { asked_at, ..ask() };
                 let ttl = match value.verdict {
@@ -144,10 +144,12 @@ impl Controls {
                 let weight = value.page_profile.as_ref().map_or(0, |page_profile| page_profile.bytes());
                 Computed { value, ttl, weight }
             });
-            // Another thread may have begun its control check before `since`.
-            match found.unwrap_or(ControlVerdict::Unclear.into()) {
-                found if is_old(&found) => {}
-                found => return found,
+            match found {
+                // Another check may have begun its control check before `since`.
+                Some(found) if is_old(&found) => {}
+                Some(found) => return found,
+                None if Instant::now() >= terms.deadline => return ControlVerdict::Unclear.into(),
+                None => terms.hosts.lend(&mut || self.cache.wait(key, terms.deadline)),
             }
         }
     }

@@ -70,6 +70,12 @@ pub trait HostAccess: Sync {
     fn reserve(&self, now: Instant, _until: Instant) -> Option<Instant> {
         Some(now)
     }
+
+    /// Waits with `wait` for the answer of another check, and lends what this one holds to others meanwhile. By default it
+    /// holds nothing.
+    fn lend(&self, wait: &mut dyn FnMut()) {
+        wait();
+    }
 }
 
 /// Access to every host.

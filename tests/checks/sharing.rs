@@ -55,6 +55,44 @@ fn checks_of_one_module_share_one_control_check() {
     assert!((1..=2).contains(&controls.count()));
 }
 
+/// Hosts that may be asked, with the number of checks that lend what they hold.
+#[derive(Default)]
+struct Lending(Counter);
+
+impl HostAccess for Lending {
+    fn access(&self, _: &str) -> Access {
+        Access::Granted
+    }
+
+    fn lend(&self, wait: &mut dyn FnMut()) {
+        self.0.add();
+        wait();
+    }
+}
+
+#[test]
+fn a_hit_that_waits_for_the_control_check_of_another_lends_what_it_holds() {
+    let lending = Arc::new(Lending::default());
+    let lent = lending.clone();
+    let bench = Bench::new(move |request| {
+        if request.trace.control {
+            lent.0.wait_for(1);
+            return Ok(respond(404, &[], ""));
+        }
+        Ok(respond(200, &[], "page"))
+    });
+    let terms = Terms { hosts: &*lending, ..Terms::from(Instant::now() + Duration::from_secs(60)) };
+    let (bench, site) = (&bench, module(&json!({})));
+    std::thread::scope(|scope| {
+        let checks = ["ann", "bob"].map(|name| {
+            let site = &site;
+            scope.spawn(move || bench.checker.check(site, &username(name), terms).outcome)
+        });
+        assert_eq!(checks.map(|check| check.join().unwrap()), [Outcome::Hit; 2]);
+    });
+    assert_eq!(lending.0.count(), 1);
+}
+
 /// The site of [`module`] with the known account `ann`.
 fn with_a_known_account() -> Arc<Module> {
     module(&json!({"known": ["ann"]}))

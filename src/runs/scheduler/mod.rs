@@ -7,7 +7,8 @@
 //!   turn there. A host that asked for a pause, or whose circuit is open, is not contacted, and a module in quarantine is
 //!   not asked. A module can have its own rate.
 //! - A check whose question another check of the account is asking waits for its answer, without a worker or a place, and
-//!   so does one for a feed that another check fetches.
+//!   so does one for a feed that another check fetches. One that has found something, and waits for the control check that
+//!   another makes, lends its worker and its places meanwhile.
 //! - A free worker goes to the account with the fewest running checks, and to its run with the fewest. While other
 //!   searches have checks, those of batches have a quarter of the workers, and they come last at each host.
 //! - A run starts with some of the checks that are expected to hold it longest: slow ones, and those of hosts that few
@@ -262,14 +263,11 @@ impl Scheduler {
     }
 
     /// Removes pauses that have ended, and the limits of hosts that were not queried for ten minutes.
-    pub fn sweep(self: &Arc<Self>, now: Instant) {
-        let mut state = self.state.lock();
-        state.hosts.retain(|_, host| {
+    pub fn sweep(&self, now: Instant) {
+        self.state.lock().hosts.retain(|_, host| {
             host.paused_until = host.paused_until.filter(|end| now < *end);
             !host.is_forgettable(now)
         });
-        state.return_delayed(now);
-        self.call_workers(state);
     }
 
     /// Lets workers look for checks if some may be ready. Each worker that finds one calls the next, unless all are started.
@@ -287,7 +285,7 @@ impl Scheduler {
             let startable = threads::startable(wanted.saturating_sub(before) + RESERVE, STACK_BYTES);
             limit_workers(&mut state, before + startable.saturating_sub(RESERVE));
         }
-        let missing = state.workers.saturating_sub(state.threads).min(ready);
+        let missing = (state.workers + state.lent).saturating_sub(state.threads).min(ready);
         state.threads += missing;
         drop(state);
         let start = |_: &usize| {
@@ -309,6 +307,10 @@ impl Scheduler {
         let mut worked_at = Instant::now();
         loop {
             let now = Instant::now();
+            if state.threads > state.workers + state.lent {
+                state.threads -= 1;
+                return self.call_workers(state);
+            }
             if let Some((work, turn)) = self.take(&mut state, now) {
                 self.call_workers(state);
                 // The count is in the store, so the state is not locked meanwhile.
@@ -335,7 +337,7 @@ impl Scheduler {
     /// Returns the busy and all workers.
     pub fn load(&self) -> (usize, usize) {
         let state = self.state.lock();
-        (state.threads - state.idle, state.workers)
+        (state.threads - state.idle - state.lent, state.workers)
     }
 
     /// Returns the number of checks in browsers.

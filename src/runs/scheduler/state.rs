@@ -159,6 +159,8 @@ pub(super) struct State {
     pub(super) workers: usize,
     pub(super) threads: usize,
     pub(super) idle: usize,
+    /// The number of running checks that wait for the answer of another one, and need no worker.
+    pub(super) lent: usize,
     /// Whether it was found out how many threads can be started.
     pub(super) is_measured: bool,
 }
@@ -199,9 +201,13 @@ impl State {
         }
     }
 
+    fn occupy(&mut self, hosts: &[String], now: Instant) {
+        hosts.iter().for_each(|name| self.host(name, now).busy += 1);
+    }
+
     /// Keeps places of hosts for a task that waits for another host.
     pub(super) fn keep(&mut self, id: TaskId, hosts: &[String], now: Instant) {
-        hosts.iter().for_each(|name| self.host(name, now).busy += 1);
+        self.occupy(hosts, now);
         if let Some(waiting) = self.tasks.get_mut(&id) {
             waiting.kept = hosts.to_vec();
         }
@@ -209,7 +215,7 @@ impl State {
 
     /// Begins a task at its hosts.
     pub(super) fn begin(&mut self, id: TaskId, from: TakenFrom, hosts: &[String], now: Instant) {
-        hosts.iter().for_each(|name| self.host(name, now).busy += 1);
+        self.occupy(hosts, now);
         let Some(Waiting { task, group, .. }) = self.tasks.get(&id) else { return };
         if let Some(question) = &task.question {
             self.asking.entry(question.clone()).or_default();
@@ -426,6 +432,18 @@ impl HostAccess for Permit {
             None => now,
         };
         self.is_within_day().then_some(begin)
+    }
+
+    fn lend(&self, wait: &mut dyn FnMut()) {
+        let (mut state, now) = (self.scheduler.state.lock(), Instant::now());
+        self.hosts.iter().for_each(|name| state.free(name, Feedback::Neutral, now, now));
+        state.lent += 1;
+        self.scheduler.call_workers(state);
+        wait();
+        let mut state = self.scheduler.state.lock();
+        // It goes on also if there are no free places now: then others begin later.
+        state.occupy(&self.hosts, Instant::now());
+        state.lent -= 1;
     }
 }
 

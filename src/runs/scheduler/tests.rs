@@ -128,6 +128,24 @@ fn no_newcomer_passes_the_queue_of_a_host() {
 }
 
 #[test]
+fn a_check_that_waits_for_another_lends_its_worker_and_its_places_and_takes_them_back() {
+    let world = World::new(6);
+    let group = world.join(None, false);
+    world.add(&group, [0, 1, 2]);
+    let mut busy = world.begin(&[0, 1]);
+    let mut third = None;
+    // A worker is started for it, and ends afterwards.
+    busy[0].lend(&mut || third = world.receiver.recv_timeout(IDLE * 6).ok());
+    let (place, third) = third.unwrap();
+    assert_eq!((place, world.scheduler.state.lock().hosts["a"].busy), (2, 3));
+    world.add(&group, [3]);
+    busy.pop_front();
+    world.begin(&[]);
+    drop(third);
+    world.begin(&[3]);
+}
+
+#[test]
 fn accounts_take_turns_at_a_host_and_batches_come_last() {
     let world = World::new(2);
     let accounts = [(); 3].map(|()| AccountId::new());
