@@ -1,38 +1,23 @@
 //! Reading all pages of a list.
 
-/// Reads pages until one has fewer than `size` items, and returns all items. `read` gets the last item of the page
-/// before, if there is one.
-///
-/// # Errors
-/// Returns the first error of `read`.
-pub fn all_pages<T, E>(size: usize, read: impl Fn(Option<&T>) -> Result<Vec<T>, E>) -> Result<Vec<T>, E> {
-    let mut items: Vec<T> = Vec::new();
-    loop {
-        let page = read(items.last())?;
-        let is_last = page.len() < size;
-        items.extend(page);
-        if is_last {
-            return Ok(items);
-        }
-    }
-}
+use std::collections::VecDeque;
 
-/// Calls `show` with every item of a list, which is read in pages of `size` items. `read` gets the last item of the page
-/// before, if there is one.
-///
-/// # Errors
-/// Returns the first error of `read` or `show`.
-pub fn each_item<T, F, E: From<F>>(
+/// Returns the items of a list, which is read in pages of `size` items. `read` gets the last item of the page before, if there
+/// is one. An error of `read` ends the list.
+pub fn items<T, E>(
     size: usize,
-    read: impl Fn(Option<&T>) -> Result<Vec<T>, F>,
-    mut show: impl FnMut(&T) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut page = read(None)?;
-    loop {
-        page.iter().try_for_each(&mut show)?;
-        if page.len() < size {
-            return Ok(());
+    read: impl Fn(Option<&T>) -> Result<Vec<T>, E>,
+) -> impl Iterator<Item = Result<T, E>> {
+    let (mut items, mut is_last_page) = (VecDeque::new(), false);
+    let mut next = move || {
+        if items.len() < 2 && !is_last_page {
+            // Before an error it counts as the last one.
+            is_last_page = true;
+            let page = read(items.back())?;
+            is_last_page = page.len() < size;
+            items.extend(page);
         }
-        page = read(page.last())?;
-    }
+        Ok(items.pop_front())
+    };
+    std::iter::from_fn(move || next().transpose())
 }

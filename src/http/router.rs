@@ -213,16 +213,14 @@ pub fn allow(methods: impl IntoIterator<Item = &'static str>) -> String {
 
 /// Returns the segments that match the pattern's `{…}`, or `None` if the path does not match the pattern.
 fn match_pattern(pattern: &'static str, path: &str) -> Option<Segments> {
-    if pattern.split('/').count() != path.split('/').count() {
-        return None;
-    }
-    let mut segments = Vec::new();
-    for (want, segment) in pattern.split('/').zip(path.split('/')) {
+    let (mut segments, mut given) = (Vec::new(), path.split('/'));
+    for want in pattern.split('/') {
+        let segment = given.next()?;
         match want.strip_prefix('{').and_then(|want| want.strip_suffix('}')) {
             Some(name) if !segment.is_empty() => segments.push((name, segment.to_owned())),
             None if want == segment => {}
             _ => return None,
         }
     }
-    Some(Segments(segments))
+    given.next().is_none().then_some(Segments(segments))
 }

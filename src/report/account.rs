@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::base::clock::rfc3339_millis;
 use crate::base::ids::RequestId;
-use crate::base::pages::{all_pages, each_item};
+use crate::base::pages::items;
 use crate::base::storage::StorageError;
 use crate::base::text::json as printable;
 use crate::model::account::Account;
@@ -44,12 +44,12 @@ pub fn log_failure(error: &io::Error, what: &str, request_id: &RequestId) {
 pub fn each_entry<E: From<StorageError>>(
     store: &Store,
     filter: AuditFilter,
-    show: impl FnMut(&Entry) -> Result<(), E>,
+    mut show: impl FnMut(&Entry) -> Result<(), E>,
 ) -> Result<(), E> {
     let read = |last: Option<&Entry>| {
         store.audit(&AuditFilter { after: last.map_or(filter.after, |last| last.id), ..filter }, PAGE)
     };
-    each_item(PAGE, read, show)
+    items(PAGE, read).try_for_each(|entry| show(&entry?))
 }
 
 /// Writes everything that is stored about an account. Keys and sessions appear without their hashes, and webhooks without their secrets. The
@@ -76,28 +76,29 @@ pub fn write_account(
     out.write_all(printable(head.strip_suffix('}').unwrap_or_default()).as_bytes())?;
     list(out, "watches", |list| {
         let watches = |last: Option<&Watch>| store.watches(id, last.map(|last| last.id), PAGE);
-        each_item(PAGE, watches, |watch| {
-            let changes = all_pages(PAGE, |last: Option<&StoredChange>| {
-                store.watch_changes(watch.id, last.map(|last| last.id), PAGE)
-            })?;
+        items(PAGE, watches).try_for_each(|watch| {
+            let watch = watch?;
+            let read =
+                |last: Option<&StoredChange>| store.watch_changes(watch.id, last.map(|last| last.id), PAGE);
+            let changes = items(PAGE, read).collect::<Result<Vec<_>, _>>()?;
             let more = json!({ "options": watch.options, "modules": watch.choice, "changes": changes });
-            list.item(&With { item: watch, more })
+            list.item(&With { item: &watch, more })
         })
     })?;
     list(out, "webhooks", |list| {
         store.webhooks(id)?.iter().try_for_each(|webhook| {
-            let deliveries = all_pages(PAGE, |last: Option<&Delivery>| {
-                store.deliveries(webhook.id, last.map(|last| last.id), PAGE)
-            })?;
+            let read = |last: Option<&Delivery>| store.deliveries(webhook.id, last.map(|last| last.id), PAGE);
+            let deliveries = items(PAGE, read).collect::<Result<Vec<_>, _>>()?;
             list.item(&With { item: webhook, more: json!({ "deliveries": deliveries }) })
         })
     })?;
     list(out, "batches", |list| {
         let batches = |last: Option<&Batch>| store.batches(id, last.map(|it| (it.created_at, it.id)), PAGE);
-        each_item(PAGE, batches, |batch| {
+        items(PAGE, batches).try_for_each(|batch| {
+            let batch = batch?;
             let rows = store.batch_rows(batch.id, 0, MAX_SEARCHES)?;
             let searches: Vec<Value> = rows.iter().map(search_of).collect();
-            list.item(&With { item: batch, more: json!({ "searches": searches }) })
+            list.item(&With { item: &batch, more: json!({ "searches": searches }) })
         })
     })?;
     list(out, "audit", |list| {
@@ -109,8 +110,10 @@ pub fn write_account(
             let before = last.map(Cursor::after);
             store.list(id, &ListFilter { before, ..ListFilter::default() }, PAGE)
         };
-        each_item(PAGE, runs, |run| {
-            let mut run = read_run(store, run.clone(), run.created_at)?;
+        items(PAGE, runs).try_for_each(|run| {
+            let run = run?;
+            let created_at = run.created_at;
+            let mut run = read_run(store, run, created_at)?;
             store.notes(run.summary.id)?.annotate(&mut run.results);
             // The profile pictures as PNGs in base64, by the ids of their results.
             let thumbnails = store.thumbnails(run.summary.id)?;

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::{Format, csv, write_line};
 use crate::base::ids::{BatchId, RunId};
-use crate::base::pages::each_item;
+use crate::base::pages::items;
 use crate::base::text::{cell, json, write_csv};
 use crate::model::batch::{Batch, BatchRow, BatchStatus};
 use crate::model::run::ResultRecord;
@@ -141,15 +141,16 @@ pub fn write_batch(
     let mut file = BatchWriter::begin(out, format, &head)?;
     let rows =
         |last: Option<&BatchRow>| store.batch_rows(batch.id, last.map_or(0, |last| last.position), PAGE);
-    each_item(PAGE, rows, |row| {
+    for row in items(PAGE, rows) {
+        let row = row?;
         let found = match row.run {
             Some(run) => store.run(run, batch.account)?,
             None => None,
         };
         let record = found.map(|found| runs.record(found)).transpose()?;
-        let BatchRow { position, search_type, ref query, ref status, .. } = *row;
-        file.search(&BatchSearchReport { row: position, search_type, query, status, run: record.as_ref() })
-    })?;
+        let BatchRow { position, search_type, ref query, ref status, .. } = row;
+        file.search(&BatchSearchReport { row: position, search_type, query, status, run: record.as_ref() })?;
+    }
     file.end()
 }
 

@@ -27,17 +27,11 @@ impl Runs {
         Ok(record)
     }
 
-    /// Returns the complete state of a run with how far its leads are followed, if it is the first of a family.
+    /// Returns how far the leads of a run are followed, if it is the first of a family.
     ///
     /// # Errors
     /// Returns an error if the store fails.
-    pub fn record_with_follow(&self, run: RunSummary) -> Result<RunRecord, StorageError> {
-        let mut record = self.record(run)?;
-        record.follow = self.follow_state(&record.summary)?;
-        Ok(record)
-    }
-
-    fn follow_state(&self, run: &RunSummary) -> Result<Option<FollowState>, StorageError> {
+    pub fn follow_state(&self, run: &RunSummary) -> Result<Option<FollowState>, StorageError> {
         if !run.is_following_root() {
             return Ok(None);
         }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::ids::RunId;
-use crate::base::pages::all_pages;
+use crate::base::pages::items;
 use crate::base::storage::StorageError;
 use crate::model::family::FollowState;
 use crate::model::follow::Lookup;
@@ -130,9 +130,8 @@ const PAGE: usize = 1000;
 /// # Errors
 /// Returns an error if the store fails.
 pub fn results_after(store: &Store, run: RunId, after: u32) -> Result<Vec<ResultRecord>, StorageError> {
-    all_pages(PAGE, |last: Option<&ResultRecord>| {
-        store.results(run, last.map_or(after, |last| last.id), PAGE)
-    })
+    let read = |last: Option<&ResultRecord>| store.results(run, last.map_or(after, |last| last.id), PAGE);
+    items(PAGE, read).collect()
 }
 
 /// Reads a run. A run that another instance drives may change between the reads, so its counts are computed again.

@@ -16,6 +16,7 @@ use crate::report::Format;
 use crate::report::account::log_failure;
 use crate::report::batch::write_batch;
 use crate::runs::graph::Graph;
+use crate::runs::record::RunRecord;
 
 /// The maximum number of characters of the query in the name. File names have at most 255 bytes, and a character has
 /// up to four.
@@ -31,7 +32,10 @@ impl Services {
     pub fn run_file(&self, run: RunSummary, format: Format) -> Result<Response, Refusal> {
         let (runs, mut bytes) = (&self.runs, format.mark().to_vec());
         let run = match format {
-            Format::Json => runs.record_with_follow(run),
+            Format::Json => {
+                let follow = runs.follow_state(&run)?;
+                runs.record(run).map(|record| RunRecord { follow, ..record })
+            }
             Format::Html | Format::Pdf => runs.record_with_thumbnails(run),
             _ => runs.record(run),
         }?;

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::baseline::Baseline;
 use crate::account::service::Accounts;
 use crate::base::ids::{AccountId, WatchId};
-use crate::base::pages::{all_pages, each_item};
+use crate::base::pages::items;
 use crate::base::storage::StorageError;
 use crate::model::audit::Origin;
 use crate::model::credits::Charge;
@@ -61,13 +61,14 @@ impl WatchKeeper {
             self.store.due_watches(self.simulated, last.map(|(at, id, _)| (*at, *id)), BATCH)
         };
         let mut full = HashSet::new();
-        each_item(BATCH, due, |(_, id, watch)| {
+        items(BATCH, due).try_for_each(|due| {
+            let (_, id, watch) = due?;
             let done = match watch {
                 Ok(watch) if full.contains(&watch.account) => Ok(()),
-                Ok(watch) => self.start(watch, &mut full),
-                Err(error) => Err(error.clone().into()),
+                Ok(watch) => self.start(&watch, &mut full),
+                Err(error) => Err(error.into()),
             };
-            or_logged(*id, done)
+            or_logged(id, done)
         })
     }
 
@@ -128,7 +129,8 @@ impl WatchKeeper {
 
     fn try_to_resume(&self) -> Result<(), StorageError> {
         let unpaid = |last: Option<&AccountId>| self.store.unpaid_accounts(last.copied(), BATCH);
-        for account in all_pages(BATCH, unpaid)? {
+        for account in items(BATCH, unpaid) {
+            let account = account?;
             let Some(owner) = self.accounts.owner(account)? else { continue };
             let credits = self.accounts.balance(&owner)?.remaining().unwrap_or(u64::MAX);
             self.store.resume_paid(account, credits, owner.plan.premium)?;
@@ -141,7 +143,10 @@ impl WatchKeeper {
         let ended = |last: Option<&EndedRun>| {
             self.store.ended_runs(self.simulated, last.map(|last| last.watch), BASELINES)
         };
-        each_item(BASELINES, ended, |one| or_logged(one.watch, self.close(one).map_err(Refusal::from)))
+        items(BASELINES, ended).try_for_each(|one| {
+            let one = one?;
+            or_logged(one.watch, self.close(&one).map_err(Refusal::from))
+        })
     }
 
     fn close(&self, ended: &EndedRun) -> Result<(), StorageError> {
