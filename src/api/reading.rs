@@ -1,7 +1,7 @@
 //! Reading runs: one run, its modules, the list of runs, a run as a file.
 
 use std::sync::Arc;
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -9,6 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::context::{Api, Call, json_response, ok_json};
 use super::pages::page_of;
 use super::{pages, request};
+use crate::base::cache::Computed;
 use crate::base::ids::RunId;
 use crate::http::{Reply, Response, etag_of};
 use crate::model::family::FollowState;
@@ -56,11 +57,18 @@ pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         if call.request.has_current_copy(&etag, last_modified.as_deref()) {
             break (Response::new(304, "application/json", []), etag, last_modified);
         }
+        if let Some(body) = runs.bodies.get(&etag) {
+            break (Response::new(200, "application/json", body), etag, last_modified);
+        }
         let results = runs.results(&state)?;
         // Results that have got more sources meanwhile belong to another tag.
         if summary.status.is_terminal() || api.find(call)?.revision == summary.revision {
             let results = results.iter().collect();
             let response = json_response(200, &RunBody { summary, follow: *follow, results });
+            if summary.status.is_terminal() {
+                let (value, weight) = (Arc::clone(&response.body), response.body.len());
+                runs.bodies.insert(&etag, Computed { value, ttl: KEPT_FOR, weight });
+            }
             break (response, etag, last_modified);
         }
     };
@@ -71,9 +79,12 @@ pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     Ok(Reply::Now(response))
 }
 
+/// The time for which the body of an answer with an ended run is kept. A deleted run stays in memory as long.
+const KEPT_FOR: Duration = Duration::from_secs(10);
+
 fn last_modified(summary: &RunSummary) -> Option<String> {
     let moment = summary.completed_at?;
-    let since_1970 = std::time::Duration::from_secs(u64::try_from(moment.as_second()).ok()?);
+    let since_1970 = Duration::from_secs(u64::try_from(moment.as_second()).ok()?);
     Some(httpdate::fmt_http_date(UNIX_EPOCH + since_1970))
 }
 

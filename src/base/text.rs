@@ -115,7 +115,10 @@ pub fn cell(text: &str) -> String {
 /// ends of an indented document stay.
 pub fn json(text: &str) -> Cow<'_, str> {
     let is_escaped = |c: char| c != '\n' && is_obeyed(c);
-    if !text.contains(is_escaped) {
+    // All begin with one of these bytes. It is faster to look for them, and most documents have few.
+    let may_begin = |byte: u8| byte < b' ' && byte != b'\n' || matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2);
+    let mut bytes = text.bytes().enumerate();
+    if !bytes.any(|(at, byte)| may_begin(byte) && text[at..].starts_with(is_escaped)) {
         return Cow::Borrowed(text);
     }
     let mut escaped = String::with_capacity(text.len() + 16);

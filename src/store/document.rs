@@ -65,9 +65,13 @@ pub(super) fn encode_reports<'a>(reports: &'a [ModuleReport]) -> Result<String> 
 
 /// Decodes the module reports of a run: the arrays that [`encode_reports`] has written, separated by commas.
 pub(super) fn decode_reports(text: &str) -> Result<Vec<ModuleReport>> {
-    let mut stored: Vec<Vec<Vec<Value>>> = decode(&format!("[{text}]"))?;
+    let text = format!("[{text}]");
+    if let Ok(reports) = decode::<Vec<Vec<ModuleReport>>>(&text) {
+        return Ok(reports.into_iter().flatten().collect());
+    }
+    // Earlier versions have written the rules in the place of the circuit.
+    let mut stored: Vec<Vec<Vec<Value>>> = decode(&text)?;
     for report in stored.iter_mut().flatten() {
-        // Earlier versions have written the rules in the place of the circuit.
         if report.get(6).is_some_and(Value::is_string) {
             report.insert(6, Value::Null);
         }
