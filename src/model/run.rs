@@ -293,6 +293,16 @@ impl RunSummary {
         self.batch.is_some() || self.options.of_batch
     }
 
+    /// Returns the first run of its family, which may have been deleted.
+    pub fn root(&self) -> RunId {
+        self.family.map_or(self.id, |place| place.root)
+    }
+
+    /// Returns the number of leads between the first run of its family and this one.
+    pub fn depth(&self) -> u8 {
+        self.family.map_or(0, |place| place.depth)
+    }
+
     /// Returns whether the run is the first of a family whose leads are followed.
     pub fn is_following_root(&self) -> bool {
         self.follow.is_some() && self.family.is_none()

@@ -134,8 +134,7 @@ impl Runs {
             let summary = &run.opening.summary;
             if summary.follow.is_some() && run.is_stored() {
                 // Further runs of its family may start.
-                let root = summary.family.map_or(summary.id, |place| place.root);
-                advance(self, root, summary.account, Some(summary.id));
+                advance(self, summary.root(), summary.account, Some(summary.id));
             }
             if summary.is_of_batch() {
                 // The next run of a batch can start.

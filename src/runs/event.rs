@@ -218,8 +218,7 @@ pub(super) fn family_frames(lookups: &[Lookup], children: &[(FollowedLead, RunSu
         let (platform, outcome, value, started) = (None, None, query, Some(run_id));
         let lead = LeadData { lead_id, kind, value, platform, class, status, outcome, run_id: started };
         let (parent_run_id, search_type) = (followed.parent, run.search_type);
-        let depth = run.family.map_or(1, |place| place.depth);
-        let child = ChildData { run_id, parent_run_id, depth, lead_id, search_type, query };
+        let child = ChildData { run_id, parent_run_id, depth: run.depth(), lead_id, search_type, query };
         [frame("lead", &lead), frame("child", &child)]
     });
     looked_up.chain(followed).collect()

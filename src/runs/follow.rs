@@ -153,8 +153,8 @@ pub(super) fn read(
     let is_last = summary.status.is_terminal() && end.page.is_none() && end.next > summary.revision;
     if is_last {
         // Leads of other runs may have been followed by hand.
-        let root = summary.family.map_or(summary.id, |place| place.root);
-        frames.extend(family_frames(&store.lookups(summary.id)?, &store.children(root, summary.id)?));
+        let children = store.children(summary.root(), summary.id)?;
+        frames.extend(family_frames(&store.lookups(summary.id)?, &children));
         frames.push(frame("done", &DoneData::of(&summary)));
     }
     Ok(Some(Step { frames, end, is_last }))

@@ -94,8 +94,7 @@ impl<'a> Findings<'a> {
     ) -> Option<Self> {
         let RunSummary { id: run_id, status, simulated, created_at, .. } = *summary;
         let query = Query::parse(summary.search_type, &summary.query).ok()?;
-        let depth = summary.family.map_or(0, |place| place.depth);
-        Some(Self { run_id, query, depth, status, simulated, created_at, results, modules })
+        Some(Self { run_id, query, depth: summary.depth(), status, simulated, created_at, results, modules })
     }
 
     /// Returns what a completed root without modules has found.

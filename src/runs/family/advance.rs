@@ -52,9 +52,9 @@ fn try_to_advance(
     let is_ended = |run: &RunSummary| run.status.is_terminal() || Some(run.id) == ending;
     // Leads of one level are followed together, after all runs that may name some have ended.
     let running = family.members.iter().filter(|run| !is_ended(run));
-    let level = running.map(depth_of).min().unwrap_or(u8::MAX);
+    let level = running.map(RunSummary::depth).min().unwrap_or(u8::MAX);
     let ending = ending.and_then(|id| family.members.iter().find(|run| run.id == id));
-    if level == 0 || ending.is_some_and(|run| level <= depth_of(run)) {
+    if level == 0 || ending.is_some_and(|run| level <= run.depth()) {
         return Ok(());
     }
     let ended: Vec<&RunSummary> = family.members.iter().filter(|run| is_ended(run)).collect();
@@ -80,10 +80,6 @@ fn try_to_advance(
     let not_followed = others.iter().filter(|lead| lead.status != LeadStatus::Found).count();
     let leads = LeadCounts { followed: count(followed.len()), not_followed: count(not_followed) };
     Ok(runs.store.end_following(root, &FollowEnd { leads, stopped })?)
-}
-
-fn depth_of(run: &RunSummary) -> u8 {
-    run.family.map_or(0, |place| place.depth)
 }
 
 /// Returns what the results of runs point to. The results are read only of runs that have ended without success, or in an

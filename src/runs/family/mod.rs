@@ -54,11 +54,6 @@ impl Family {
     pub fn tree(&self) -> FamilyTree {
         FamilyTree::of(&self.stored, self.asked.id)
     }
-
-    /// Returns the first run of the family, which may have been deleted.
-    fn root(&self) -> RunId {
-        self.asked.family.map_or(self.asked.id, |place| place.root)
-    }
 }
 
 impl Runs {
@@ -68,8 +63,7 @@ impl Runs {
     /// Returns an error if the store fails.
     pub fn family(&self, record: RunRecord) -> Result<Family, StorageError> {
         let (asked, as_of) = (record.summary.clone(), record.as_of);
-        let root = asked.family.map_or(asked.id, |place| place.root);
-        let stored = self.store.family(root, asked.account)?.unwrap_or_else(|| StoredFamily {
+        let stored = self.store.family(asked.root(), asked.account)?.unwrap_or_else(|| StoredFamily {
             members: vec![asked.clone()],
             lookups: count(record.lookups.len()),
             ..StoredFamily::default()
@@ -105,7 +99,7 @@ impl Runs {
         let rules = first.and_then(|it| Some(Rules::of(self, it.follow.as_deref()?, it.search_type)));
         let by_hand = Rules::on_request(self, &family.asked);
         // The store has no place for a run whose root was deleted.
-        let has_root = first.is_some_and(|first| first.id == family.root());
+        let has_root = first.is_some_and(|first| first.id == family.asked.root());
         for lead in &mut leads.all {
             let search = searches.get(&lead.lead_id);
             if let Some((run, outcome)) = lookups.get(&lead.lead_id) {
@@ -155,8 +149,7 @@ impl Runs {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn tree(&self, run: &RunSummary) -> Result<FamilyTree, StorageError> {
-        let root = run.family.map_or(run.id, |place| place.root);
-        let family = self.store.family(root, run.account)?;
+        let family = self.store.family(run.root(), run.account)?;
         Ok(family.map_or_else(FamilyTree::default, |family| FamilyTree::of(&family, run.id)))
     }
 
@@ -212,7 +205,7 @@ impl Runs {
                 return Err(Refusal::new(Code::Conflict, why));
             }
         };
-        let place = Membership { root: family.root(), parent: parent.id, depth: lead.level() };
+        let place = Membership { root: parent.root(), parent: parent.id, depth: lead.level() };
         let (class, max_searches) = (lead.class, MAX_SEARCHES);
         let member = NewMember { place, lead: lead_id, class, max_searches, is_on_request: true };
         let modules = module.map(|module| module.id().to_string()).into_iter().collect();

@@ -324,14 +324,14 @@ mod update_tests {
         for _ in 0..5 {
             table.note(module.id(), Outcome::Miss, Duration::from_millis(50), now());
         }
-        table.take_unsent();
+        table.tallies.lock().unsent.clear();
         assert_eq!(of(&table).deadline_ms, Some(2000));
         let mut report = Report::bare(Outcome::Timeout, Reason::LearntDeadline);
         report.evidence.answered_in = Duration::from_secs(2);
         HealthUpdates::new(RunId::new()).take(&table, &module, &report, Duration::from_secs(2), now());
         assert!(of(&table).deadline_ms > Some(4000));
         assert_eq!(
-            (of(&table).checks, table.take_unsent().len()),
+            (of(&table).checks, table.tallies.lock().unsent.len()),
             (5, 1),
             "it is written, and no fault of the site"
         );

@@ -160,7 +160,7 @@ impl HealthTable {
     /// Stores what this process has learned, and takes over what others have. A failure is logged.
     pub fn share(&self) {
         let mut read_until = self.read_until.lock();
-        let unsent = self.take_unsent();
+        let unsent: Vec<_> = std::mem::take(&mut self.tallies.lock().unsent).into_iter().collect();
         let stored = self
             .exchange(Learned::Deadline, &mut read_until, &unsent, |older: Tally, newer| older.then(newer));
         let mut tallies = self.tallies.lock();
@@ -179,10 +179,6 @@ impl HealthTable {
                 breakers.take_over(stored);
             }
         }
-    }
-
-    fn take_unsent(&self) -> Vec<(Arc<str>, Tally)> {
-        std::mem::take(&mut self.tallies.lock().unsent).into_iter().collect()
     }
 
     /// Stores changes, and returns what has changed in the store. Returns `None` if that fails.
@@ -273,7 +269,7 @@ mod tests {
         one.share();
         other.share();
         assert_eq!((checks(&one), checks(&other)), (9, 9));
-        assert!(one.take_unsent().is_empty() && other.take_unsent().is_empty());
+        assert!(one.tallies.lock().unsent.is_empty() && other.tallies.lock().unsent.is_empty());
         let (shared, noting) = (Arc::new(one), Arc::new(AtomicU64::new(0)));
         let (one, noted) = (Arc::clone(&shared), Arc::clone(&noting));
         store.before_each(move |_| {
