@@ -1,8 +1,9 @@
 //! [`LiveRun`]: a run in memory, which its driver publishes and its readers read.
 //!
 //! A run has one lock. The driver publishes each write after it was stored, under the lock, and wakes the readers. They
-//! copy shared frames and release the lock. The ring keeps the frames of the last writes. A reader that has fallen behind
-//! the ring reads on from the store, as does one that attaches to a run with more writes, and all read the end there.
+//! share the lock, since thousands read at once, copy shared frames and release it. The ring keeps the frames of the last
+//! writes. A reader that has fallen behind the ring reads on from the store, as does one that attaches to a run with more
+//! writes, and all read the end there.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use log::info;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 use super::event::{Frame, ProgressData, frame};
 use super::health::counting::HealthUpdates;
@@ -64,7 +65,7 @@ pub struct LiveRun {
     pub(super) health_updates: Mutex<HealthUpdates>,
     /// What readers wait for.
     changes: Arc<Changes>,
-    state: Mutex<State>,
+    state: RwLock<State>,
 }
 
 /// The state of a run that readers see, all of which is stored; whether it has ended, which they read in the store; and
@@ -117,7 +118,7 @@ impl LiveRun {
         };
         let (driver, messages) = channel();
         let health_updates = Mutex::new(HealthUpdates::new(opening.summary.id));
-        let (state, messages) = (Mutex::new(state), Mutex::new(messages));
+        let (state, messages) = (RwLock::new(state), Mutex::new(messages));
         Self { opening, began: Instant::now(), driver, messages, health_updates, changes, state }
     }
 
@@ -128,7 +129,7 @@ impl LiveRun {
 
     /// Returns the current state.
     pub fn summary(&self) -> RunSummary {
-        self.state.lock().summary.clone()
+        self.state.read().summary.clone()
     }
 
     /// Returns a number that changes whenever anything in the run changes.
@@ -138,27 +139,27 @@ impl LiveRun {
 
     /// Returns whether the run has ended and is stored completely. It can then be removed from memory.
     pub fn is_stored(&self) -> bool {
-        self.state.lock().is_stored
+        self.state.read().is_stored
     }
 
     /// Returns whether the run has ended.
     pub fn has_ended(&self) -> bool {
-        self.state.lock().summary.status.is_terminal()
+        self.state.read().summary.status.is_terminal()
     }
 
     /// Returns the reason why this process no longer drives the run, if it was stopped.
     pub fn stopped(&self) -> Option<Stopped> {
-        self.state.lock().stopped
+        self.state.read().stopped
     }
 
     /// Returns the time at which the owner stopped the run, or the following of its leads.
     pub fn stopped_at(&self) -> Option<Timestamp> {
-        self.state.lock().summary.stopped_at
+        self.state.read().summary.stopped_at
     }
 
     /// Returns whether checks of the run are no longer wanted, for whichever reason.
     pub(super) fn wants_no_checks(&self) -> bool {
-        let state = self.state.lock();
+        let state = self.state.read();
         state.stopped.is_some() || state.summary.stopped_at.is_some()
     }
 
@@ -169,7 +170,7 @@ impl LiveRun {
 
     /// Returns the delta of a driver that has collected nothing since the last write.
     pub fn unchanged(&self) -> Delta {
-        let State { summary, lookups, .. } = &*self.state.lock();
+        let State { summary, lookups, .. } = &*self.state.read();
         let RunSummary { revision, progress, coverage, .. } = *summary;
         Delta { revision, progress, coverage, lookups: lookups.clone(), ..Delta::default() }
     }
@@ -269,7 +270,7 @@ impl LiveRun {
     /// Changes the state under its lock. If `change` returns `true`, the readers wake.
     fn change(&self, change: impl FnOnce(&mut State) -> bool) {
         // Woken threads need this lock, so it is released first.
-        let has_changed = change(&mut self.state.lock());
+        let has_changed = change(&mut self.state.write());
         if has_changed {
             self.changes.notify_all();
         }
@@ -278,7 +279,7 @@ impl LiveRun {
     /// Returns what a reader at that position has not read, without results up to `left_out`. Returns `None` if the store
     /// has it: what was written before the ring begins, and the end.
     pub(super) fn after(&self, at: Position, left_out: u32) -> Option<Step> {
-        let state = self.state.lock();
+        let state = self.state.read();
         // A new reader gets the results as they are now, which the store has, and not each write.
         let is_new = at.next == 0 && !state.ring.is_empty();
         let is_in_ring = state.before_ring.map_or(!is_new, |last| at.next > last);
