@@ -169,6 +169,8 @@ mod tests {
             "a\u{fffd}[31mb\u{fffd}c\u{fffd}d e\u{fffd}"
         );
         assert_eq!(json("{\"a\":\"\u{9b}\u{2066}é\"}"), "{\"a\":\"\\u009b\\u2066é\"}");
+        let mut obeyed = ('\0'..=char::MAX).filter(|c| *c != '\n' && is_obeyed(*c));
+        assert!(obeyed.all(|c| matches!(json(&format!("é{c}")), Cow::Owned(_))));
     }
 
     #[test]
