@@ -45,6 +45,8 @@ pub struct Api {
     pub(super) services: Services,
     /// Whether the database answers.
     pub(super) ping: Cache<(), bool>,
+    /// The bodies of answers with ended runs, by their `ETag`. Clients often read a run several times after its end.
+    pub(super) bodies: Cache<String, Arc<[u8]>>,
     /// The document of `/openapi.json`, made for its first request.
     pub(super) openapi: OnceLock<Arc<StaticFile>>,
     /// The idempotency keys of requests in progress.
@@ -122,6 +124,11 @@ impl Api {
     pub fn has_store(&self) -> bool {
         let ping = || Computed { value: self.store.ping().is_ok(), ttl: PING_TTL, weight: 1 };
         self.ping.get_or_compute(&(), Instant::now() + PING_WAIT, ping).unwrap_or(false)
+    }
+
+    /// Removes kept answers that have expired. It must be called periodically.
+    pub fn sweep(&self) {
+        self.bodies.sweep(Instant::now());
     }
 
     /// Returns the run of the call's path if it belongs to the caller.

@@ -57,7 +57,7 @@ pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         if call.request.has_current_copy(&etag, last_modified.as_deref()) {
             break (Response::new(304, "application/json", []), etag, last_modified);
         }
-        if let Some(body) = runs.bodies.get(&etag) {
+        if let Some(body) = api.bodies.get(&etag) {
             break (Response::new(200, "application/json", body), etag, last_modified);
         }
         let results = runs.results(&state)?;
@@ -67,7 +67,7 @@ pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
             let response = json_response(200, &RunBody { summary, follow: *follow, results });
             if summary.status.is_terminal() {
                 let (value, weight) = (Arc::clone(&response.body), response.body.len());
-                runs.bodies.insert(&etag, Computed { value, ttl: KEPT_FOR, weight });
+                api.bodies.insert(&etag, Computed { value, ttl: KEPT_FOR, weight });
             }
             break (response, etag, last_modified);
         }
@@ -79,7 +79,8 @@ pub fn get_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     Ok(Reply::Now(response))
 }
 
-/// The time for which the body of an answer with an ended run is kept. A deleted run stays in memory as long.
+/// The time for which the body of an answer with an ended run is kept. It is short, since it may be that of a deleted run,
+/// which nobody can read.
 const KEPT_FOR: Duration = Duration::from_secs(10);
 
 fn last_modified(summary: &RunSummary) -> Option<String> {

@@ -23,6 +23,7 @@ impl Api {
             config,
             services,
             ping: Cache::new(Bounds { entries: 1, weight: 1 }),
+            bodies: Cache::new(Bounds { entries: 1000, weight: 16 * 1024 * 1024 }),
             openapi: OnceLock::new(),
             in_flight: InFlight::default(),
         }

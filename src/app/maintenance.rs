@@ -51,7 +51,10 @@ const TASKS: &[Task<Maintenance>] = &[
     }),
     ("suppression", PAUSE, Maintenance::read_suppression),
     ("rate_limits", PAUSE, |own| own.services.shared.limiter.sweep()),
-    ("run_caches", SLOW, |own| own.services.runs().sweep_caches()),
+    ("run_caches", SLOW, |own| {
+        own.services.runs().sweep_caches();
+        own.services.api.sweep();
+    }),
     ("key_usage", SLOW, Maintenance::flush_key_usage),
     ("sign_ins", SLOW, |own| {
         let removed = own.services.shared.sign_ins.remove_expired();

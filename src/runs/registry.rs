@@ -139,7 +139,6 @@ impl Runs {
         self.live.write().retain(|_, run| !run.is_gone() && !run.is_stored());
         self.changes.lock().retain(|_, changes| changes.strong_count() > 0);
         self.reads.sweep(Instant::now());
-        self.bodies.sweep(Instant::now());
         self.scheduler.sweep(Instant::now());
     }
 }

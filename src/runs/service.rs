@@ -81,8 +81,6 @@ pub struct ModuleCounts {
 const PRINTING: Duration = Duration::from_secs(60);
 /// The bounds of the shared reads: their number, and the bytes of their frames.
 const READS: Bounds = Bounds { entries: 1000, weight: 8 * 1024 * 1024 };
-/// The bounds of the kept bodies: their number, and their bytes.
-const BODIES: Bounds = Bounds { entries: 1000, weight: 16 * 1024 * 1024 };
 
 /// The time after an outage of the store in which no run with an expired lease is taken over. Leases expire during
 /// the outage, and their drivers, which try every second or two, have this time to renew them.
@@ -169,8 +167,6 @@ pub struct Runs {
     /// The reads of the store of the last second. Readers at the same position of a run that have seen the same change share
     /// one. A slow read holds up nobody else.
     pub(super) reads: Cache<(RunId, Position, u32, u64), Read>,
-    /// The bodies of answers with ended runs, by their `ETag`. Clients often read a run several times after its end.
-    pub bodies: Cache<String, Arc<[u8]>>,
 }
 
 impl Runs {
@@ -215,7 +211,6 @@ impl Runs {
             live: RwLock::default(),
             changes: Mutex::default(),
             reads: Cache::new(READS),
-            bodies: Cache::new(BODIES),
         });
         runs.start_polling();
         runs

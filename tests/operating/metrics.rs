@@ -18,6 +18,25 @@ from prometheus_client.parser import text_string_to_metric_families as read
 assert list(read(sys.stdin.read()))";
 
 #[test]
+fn an_ended_run_that_is_read_again_is_not_made_again() {
+    let server = Setup::new().all_modules().start();
+    let admin = admin_of(&server);
+    let run = server.finished(&server.search("username", "everybody"));
+    let path = format!("/v1/searches/{}", run["run_id"].as_str().unwrap());
+    let reads =
+        || scrape(admin).get("sightline_store_operation_duration_seconds_count{operation=\"results\"}");
+    // It is kept for a while only.
+    awaited("two reads cost one", || {
+        let before = reads();
+        let [first, second] = [(); 2].map(|()| server.get(&path).json());
+        assert_eq!((&first, &second), (&run, &run));
+        if reads() - before < 2.0 { Ok(()) } else { Err("each was made".to_owned()) }
+    });
+    assert_eq!(server.delete(&path).status, 204);
+    assert_eq!(server.get(&path).status, 404);
+}
+
+#[test]
 fn counters_follow_the_events() {
     let server = Setup::new().all_modules().start();
     let admin = admin_of(&server);
