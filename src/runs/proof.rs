@@ -417,6 +417,7 @@ fn unexpected(question: &Question, report: &Report) -> (Verdict, String) {
         MADE_UP => "the made-up name",
         _ => return (Verdict::Broken, format!("{} is reported as {seen}", question.asks)),
     };
+    use Reason::{Conflict, Empty, FrontPage, JsonTooLarge, NotSaved, OtherAccount, Truncated, Unrecognized};
     match (report.outcome, report.reason) {
         (Outcome::Hit, _) => (Verdict::Unreliable, format!("{whose} `{name}` is found: {seen}")),
         (Outcome::Miss, _) | (Outcome::Unreliable, Some(Reason::KnownMissed)) => {
@@ -425,7 +426,10 @@ fn unexpected(question: &Question, report: &Report) -> (Verdict, String) {
         (Outcome::Unreliable, _) => {
             (Verdict::Unreliable, format!("a made-up name is found as well as `{name}`: {seen}"))
         }
-        (Outcome::Error, Some(reason)) if is_about_rules(reason) => {
+        // The site answered, and the rules do not fit the answer. With the first of these reasons, it was not the page for which
+        // they were written.
+        (Outcome::Error, Some(Empty | FrontPage | OtherAccount))
+        | (Outcome::Error, Some(Conflict | JsonTooLarge | NotSaved | Truncated | Unrecognized)) => {
             (Verdict::Broken, format!("{whose} `{name}` gives no conclusion: {seen}"))
         }
         (Outcome::Blocked | Outcome::RateLimited, _) => (Verdict::Blocked, seen),
@@ -435,14 +439,6 @@ fn unexpected(question: &Question, report: &Report) -> (Verdict, String) {
         }
         (Outcome::Error | Outcome::Skipped, _) => (Verdict::Error, seen),
     }
-}
-
-/// Returns whether the site answered and the module's rules do not fit the answer.
-fn is_about_rules(reason: Reason) -> bool {
-    // With the first of these reasons, the answer was not the page for which the rules were written.
-    use Reason::{Conflict, Empty, FrontPage, JsonTooLarge, NotSaved, OtherAccount, Truncated, Unrecognized};
-    matches!(reason, Empty | FrontPage | OtherAccount)
-        || matches!(reason, Conflict | JsonTooLarge | NotSaved | Truncated | Unrecognized)
 }
 
 /// Returns the outcome, reason, rule, status, host and size in one line.

@@ -41,9 +41,7 @@ impl Driver<'_> {
                 rules: report.evidence.rules.clone(),
                 partial: report.evidence.partial,
             };
-            if let Some(cut) = module_report.cut() {
-                self.runs.figures.note_cut(cut);
-            }
+            module_report.cut().into_iter().for_each(|cut| self.runs.figures.note_cut(cut));
             self.unsaved.add_report(module_report);
         }
         self.add(module, report.evidence.confidence, report.findings);
