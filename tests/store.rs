@@ -263,6 +263,7 @@ fn both_ended() -> Delta {
         circuit: None,
         rules: (status == Outcome::Hit).then(|| serde_json::from_value("3f9a1c07.1".into()).unwrap()),
         partial: status == Outcome::Hit,
+        engine: status == Outcome::Hit,
     };
     let mut coverage = Coverage::default();
     for outcome in [Outcome::Hit, Outcome::Timeout] {

@@ -38,6 +38,8 @@ pub struct Capabilities<'a> {
     /// Number of modules that a standard search asks, by type.
     #[schema(value_type = BTreeMap<String, usize>)]
     pub modules: BTreeMap<SearchType, usize>,
+    /// Number of further modules that a search for a username with `engines` asks.
+    pub engine_modules: usize,
     /// Address of the documentation for people.
     #[schema(format = "uri")]
     pub docs_url: String,
@@ -134,6 +136,7 @@ pub fn get_capabilities(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> 
             plan_required: plans.names_where(|plan| plan.premium),
         },
         modules: counts.standard,
+        engine_modules: counts.engines,
         docs_url: format!("{base_url}/docs"),
         openapi_url: format!("{base_url}/openapi.json"),
     }))

@@ -52,6 +52,8 @@ pub struct SearchRequest {
     categories: Option<Vec<String>>,
     /// Also ask adult sites.
     nsfw: Option<bool>,
+    /// Also ask more than 2,000 sites that run the software of a known engine, such as Discourse or MediaWiki.
+    engines: Option<bool>,
     /// Ask only third parties, so that no request reaches the searched domain or its name servers.
     passive: Option<bool>,
     /// Give every check the configured deadline (10 seconds, as configured), even if a shorter one was learned from the
@@ -129,6 +131,7 @@ impl SearchBody {
             exclude_modules: request.exclude_modules.unwrap_or_default(),
             categories: request.categories.unwrap_or_default(),
             nsfw: request.nsfw.unwrap_or_default(),
+            engines: request.engines.unwrap_or_default(),
             passive: request.passive.unwrap_or_default(),
         };
         let follow = request.follow.map(|follow| {

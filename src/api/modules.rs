@@ -65,6 +65,9 @@ pub struct Module<'a> {
     pub premium: bool,
     /// Whether the module has adult content. Only searches with `nsfw` use such modules.
     pub nsfw: bool,
+    /// Software of the site, if only searches with `engines` use the module; null for other modules.
+    #[schema(required)]
+    pub engine: Option<&'a str>,
     /// Whether the module touches a sign-in page (never with a password). Such modules are used only if the operator
     /// enables them.
     pub discovery: bool,
@@ -87,10 +90,8 @@ pub struct Module<'a> {
 pub fn list_modules(api: &Arc<Api>, _: &Call<'_>) -> Result<Reply, Refusal> {
     let catalog = api.runs.catalog();
     let modules = described(api, &catalog);
-    let feed = catalog
-        .feed()
-        .in_use
-        .map(|feed| CatalogFeed { created_at: feed.created_at, age_seconds: feed.age(api.clock.now()) });
+    let (now, in_use) = (api.clock.now(), catalog.feed().in_use);
+    let feed = in_use.map(|feed| CatalogFeed { created_at: feed.created_at, age_seconds: feed.age(now) });
     Ok(ok_json(&ModuleList { count: modules.len(), feed, modules }))
 }
 
@@ -110,6 +111,7 @@ pub(super) fn described<'a>(api: &Api, catalog: &'a Catalog) -> Vec<Module<'a>> 
                 needs: &entry.needs,
                 premium: module.is_premium(),
                 nsfw: entry.nsfw,
+                engine: entry.engine.as_deref().filter(|_| entry.needs_engines()),
                 discovery: entry.discovery,
                 enabled: entry.enabled,
                 off: entry.off.as_ref(),

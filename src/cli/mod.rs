@@ -66,22 +66,8 @@ Examples:
   sightline key create --account me@example.org";
 
 /// The options under a heading that `-h` shows. `--help` shows all.
-const ORDINARY: [&str; 14] = [
-    "listen",
-    "admin_listen",
-    "base_url",
-    "trusted_proxy",
-    "max_runs",
-    "database",
-    "plans",
-    "retain_days",
-    "sandbox",
-    "modules",
-    "categories",
-    "nsfw",
-    "passive",
-    "follow",
-];
+const ORDINARY: &str = "listen admin_listen base_url trusted_proxy max_runs database plans retain_days sandbox \
+    modules categories nsfw engines passive follow";
 
 #[derive(Debug, Parser)]
 #[command(name = "sightline", version, about = ABOUT, after_help = AFTER_HELP)]
@@ -140,7 +126,8 @@ pub fn command() -> Command {
 /// Lets `-h` show the ordinary options, so that it fits on a screen.
 fn with_short_help(command: Command) -> Command {
     let command = command.mut_args(|arg| {
-        let is_ordinary = arg.get_help_heading().is_none() || ORDINARY.contains(&arg.get_id().as_str());
+        let is_ordinary =
+            arg.get_help_heading().is_none() || ORDINARY.split(' ').any(|id| arg.get_id() == id);
         if is_ordinary { arg } else { arg.hide_short_help(true) }
     });
     command.mut_subcommands(with_short_help)

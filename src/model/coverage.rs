@@ -76,6 +76,12 @@ pub struct Coverage {
     cut_by_time_budget: u32,
     /// Modules whose checks were running when the search was stopped: a part of `skipped`.
     cut_by_stop: u32,
+    /// Present only if the search asked for engines: their sites, a part of `checked`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    engines: u32,
+    /// Present only if sites of engines came to a conclusion: their number, a part of `conclusive`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    conclusive_in_engines: u32,
     /// A time since which the hosts of all modules of `down` are down: RFC 3339, UTC, milliseconds; null if there is
     /// none.
     #[serde(serialize_with = "millis")]
@@ -84,6 +90,11 @@ pub struct Coverage {
     /// `conclusive` divided by `applicable`, from 0.0 to 1.0 with three decimals; 0.0 if that is 0.
     #[schema(minimum = 0.0, maximum = 1.0)]
     pub ratio: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Coverage {
@@ -108,6 +119,12 @@ impl Coverage {
         let circuit = circuit.filter(|_| cut == Some(Cut::Down));
         self.down_since = self.down_since.max(circuit.map(|circuit| circuit.open_since));
         self.settle();
+    }
+
+    /// Counts a module that was added as a site of an engine.
+    pub fn add_to_engines(&mut self, outcome: Outcome) {
+        self.engines += 1;
+        self.conclusive_in_engines += u32::from(outcome.is_conclusive());
     }
 
     /// Computes what follows from the counts of outcomes and cuts.
@@ -164,7 +181,13 @@ impl Coverage {
 
     /// Returns a clause about the share of modules that gave an answer, such as `50 of 52 modules gave an answer`.
     pub fn answers_text(&self) -> String {
-        format!("{} of {} modules gave an answer", self.conclusive, self.applicable)
+        let answers = format!("{} of {} modules gave an answer", self.conclusive, self.applicable);
+        match self.engines {
+            0 => answers,
+            engines => {
+                format!("{answers}, {} of them of {engines} sites of engines", self.conclusive_in_engines)
+            }
+        }
     }
 
     /// Returns what is to be said of the modules that gave no answer: a sentence after a space, if there are any.

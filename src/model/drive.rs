@@ -59,7 +59,7 @@ impl Delta {
 
     /// Adds the report of a module that has ended.
     pub fn add_report(&mut self, report: ModuleReport) {
-        self.coverage.add(report.status, report.cut(), report.circuit);
+        report.count_in(&mut self.coverage);
         self.progress = Progress::of(self.progress.modules_total, self.coverage);
         self.reports.push(report);
     }

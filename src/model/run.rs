@@ -15,6 +15,7 @@ use crate::model::coverage::{Coverage, Cut};
 use crate::model::follow::{FollowOrder, Membership};
 use crate::model::notes::{Annotation, RunNotes, StoredNotes};
 use crate::modules::catalog::Choice;
+use crate::modules::module::Module;
 use crate::modules::outcome::{OpenCircuit, Outcome};
 use crate::modules::query::SearchType;
 use crate::modules::reason::Reason;
@@ -149,14 +150,17 @@ pub struct ModuleReport {
     /// list was cut.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
+    /// Present only if true: the site was asked because the search asks for engines, or names it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub engine: bool,
 }
 
 impl ModuleReport {
-    /// Returns the report of a module that is not asked.
-    pub fn skipped(module: &str, platform: &str, reason: Reason) -> Self {
+    /// Returns the report of a module that is not asked. `module` is that of the id, if the catalogue has it.
+    pub fn skipped(id: &str, module: Option<&Arc<Module>>, reason: Reason) -> Self {
         Self {
-            module: module.to_owned(),
-            platform: platform.to_owned(),
+            module: id.to_owned(),
+            platform: module.map_or(id, |module| module.platform()).to_owned(),
             status: Outcome::Skipped,
             reason: Some(reason),
             http_status: None,
@@ -164,6 +168,15 @@ impl ModuleReport {
             circuit: None,
             rules: None,
             partial: false,
+            engine: module.is_some_and(|module| module.entry().needs_engines()),
+        }
+    }
+
+    /// Counts the module in a coverage.
+    pub fn count_in(&self, coverage: &mut Coverage) {
+        coverage.add(self.status, self.cut(), self.circuit);
+        if self.engine {
+            coverage.add_to_engines(self.status);
         }
     }
 
@@ -186,7 +199,7 @@ impl ModuleReport {
     /// Returns the coverage of the modules that have ended.
     pub fn coverage_of(reports: &[Self]) -> Coverage {
         let mut coverage = Coverage::default();
-        reports.iter().for_each(|report| coverage.add(report.status, report.cut(), report.circuit));
+        reports.iter().for_each(|report| report.count_in(&mut coverage));
         coverage
     }
 }
@@ -349,6 +362,9 @@ pub struct RunOptions {
     /// Present only if true: adult sites were asked, too. This also holds for searches that its leads start.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub nsfw: bool,
+    /// Present only if true: the sites of engines were asked, too. This also holds for searches that its leads start.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub engines: bool,
     /// Present only if true: only third parties were asked. This also holds for searches that its leads start.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub passive: bool,

@@ -250,7 +250,7 @@ impl<'c> ActiveCheck<'c> {
     }
 
     pub(super) fn values(&self) -> Values<'_> {
-        Values::new(self.query, &self.name, &self.saved, &self.searches)
+        Values::new(self.module.entry().host(), self.query, &self.name, &self.saved, &self.searches)
     }
 
     /// Returns the request of a probe, with its templates filled.

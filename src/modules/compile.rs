@@ -139,6 +139,9 @@ impl Check<'_> {
             Variable::Domain if *kind == SearchType::Username => {
                 format!("`{{domain}}` has no value in {kind} modules; use `{{query}}`")
             }
+            Variable::Host if self.entry.host.is_none() => {
+                "`{host}` is the `host` of the entry; write that, or the host itself".into()
+            }
             Variable::Saved(name) if !is_saved(name) => {
                 format!("`{{saved.{name}}}` is not saved by an earlier probe; add it to that probe's `save`")
             }

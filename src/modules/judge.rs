@@ -47,7 +47,7 @@ impl Verdict {
 /// Judges the answer to the first probe. No request is sent and nothing is stored.
 pub fn judge(module: &Module, query: &Query, response: &Response) -> Verdict {
     let (name, searches, saved) = (module.name_of(query), Searches::default(), Saved::new());
-    let values = Values::new(query, &name, &saved, &searches);
+    let values = Values::new(module.entry().host(), query, &name, &saved, &searches);
     let answer = Answer::new(response);
     match barrier_of(module, 0, &answer, &values) {
         Some(barrier) => barrier,
@@ -152,7 +152,7 @@ fn unrecognized<'c, 'a>(
 ) -> (Outcome, Reason) {
     let entry = last.module.entry();
     let any = |reads: fn(&Matcher) -> bool, fails: fn(&Answer<'a>) -> bool| {
-        let mut rules = entry.hit.iter().chain(&entry.miss).filter(|rule| reads(rule));
+        let mut rules = entry.hit.iter().chain(entry.miss.iter()).filter(|rule| reads(rule));
         rules.any(|rule| case_of(rule).is_some_and(|case| fails(case.answer)))
     };
     match last.answer.response.status {

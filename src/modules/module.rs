@@ -126,7 +126,7 @@ impl Module {
     pub(crate) fn hosts_of(&self, query: &Query, probes: Range<usize>) -> Vec<String> {
         let (name, saved) = (self.name_of(query), Saved::new());
         let searches = Searches::default();
-        let values = Values::new(query, &name, &saved, &searches);
+        let values = Values::new(self.entry.host(), query, &name, &saved, &searches);
         let mut hosts: Vec<String> = Vec::new();
         let asked = probes.filter(|probe| self.entry.probes[*probe].feed.is_none());
         for host in asked.filter_map(|probe| self.host(probe).name(&values)) {

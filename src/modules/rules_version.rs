@@ -7,8 +7,8 @@ use crate::base::encoding::{hex, sha256};
 
 /// The members of an entry without influence on a conclusion or on what is read.
 const NAMES: [&str; 3] = ["id", "platform", "category"];
-const OTHERS: [&str; 11] =
-    ["tags", "rank", "nsfw", "contact", "home", "needs", "every_ms", "per_day", "known", "verified", "note"];
+const OTHERS: &str =
+    "tags engine by_default rank nsfw contact home needs every_ms per_day known verified note";
 
 /// Identifies the rules by which a module came to a conclusion, and the source that answered. Other rules may find other
 /// things in the same answer, so two conclusions of a module can be compared only if these are equal.
@@ -24,7 +24,7 @@ impl RulesVersion {
         let mut rules = entry.to_enabled().to_short_json();
         NAMES.iter().for_each(|member| rules[*member] = "".into());
         if let Some(members) = rules.as_object_mut() {
-            members.retain(|member, _| !OTHERS.contains(&member.as_str()));
+            members.retain(|member, _| !OTHERS.split(' ').any(|other| other == member));
         }
         Self(hex(&sha256(rules.to_string())[..4]))
     }

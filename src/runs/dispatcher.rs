@@ -245,8 +245,7 @@ impl Runs {
             let run = LiveRun::resume(from, Arc::default());
             let mut last = run.unchanged();
             for id in &run.opening.modules {
-                let platform = catalog.get(id).map_or(id.as_str(), |module| module.platform());
-                last.add_report(ModuleReport::skipped(id, platform, Reason::Stopped));
+                last.add_report(ModuleReport::skipped(id, catalog.get(id), Reason::Stopped));
             }
             try_to_store(self, &run, &mut last, &ending(self, Some(STOPPED)))?;
             self.notify(Notification::TakenOver { run: run.id(), epoch: run.opening.lease.epoch });

@@ -82,7 +82,7 @@ fn drive_to_its_end(runs: &Arc<Runs>, run: &Arc<LiveRun>) -> Result<(), Failure>
                 let (module, query) = (Arc::clone(module), Arc::clone(&query));
                 round.push(Asked { module, query, lookup: None, begun: None });
             }
-            None => driver.unsaved.add_report(ModuleReport::skipped(id, id, Reason::Disabled)),
+            None => driver.unsaved.add_report(ModuleReport::skipped(id, None, Reason::Disabled)),
         }
     }
     if lease.epoch > 0 {

@@ -75,6 +75,8 @@ pub struct ModuleCounts {
     pub standard: BTreeMap<SearchType, usize>,
     /// The number of additional modules in a premium search for a username.
     pub premium: usize,
+    /// The number of additional modules in a search for a username that asks for engines.
+    pub engines: usize,
 }
 
 /// The time limit for printing a page, with the wait for a free browser.

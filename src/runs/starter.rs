@@ -83,7 +83,7 @@ impl Runs {
         }
         let Search { choice, options, .. } = &mut new.search;
         options.named = !choice.modules.is_empty();
-        (options.nsfw, options.passive) = (choice.nsfw, choice.passive);
+        (options.nsfw, options.engines, options.passive) = (choice.nsfw, choice.engines, choice.passive);
         // A picture may be on the searched domain itself.
         options.avatars &= !choice.passive;
         new.owner = slot.as_ref().map(|_| self.instance);
@@ -194,13 +194,15 @@ impl Runs {
     /// Returns the number of modules that a search without a choice uses.
     pub fn module_counts(&self) -> ModuleCounts {
         let (catalog, discovery) = (self.catalog(), self.config.discovery);
-        let count = |search_type, premium| {
-            catalog.select(&Selection { search_type, premium, discovery }, &Choice::default()).len()
+        let count = |search_type, premium, engines| {
+            let choice = Choice { engines, ..Choice::default() };
+            catalog.select(&Selection { search_type, premium, discovery }, &choice).len()
         };
         let standard: BTreeMap<_, _> =
-            SearchType::ALL.into_iter().map(|kind| (kind, count(kind, false))).collect();
-        let usernames = standard.get(&SearchType::Username).copied().unwrap_or_default();
-        ModuleCounts { premium: count(SearchType::Username, true) - usernames, standard }
+            SearchType::ALL.into_iter().map(|kind| (kind, count(kind, false, false))).collect();
+        let all = [(false, false), (true, false), (false, true)];
+        let [usual, premium, engines] = all.map(|(by, of)| count(SearchType::Username, by, of));
+        ModuleCounts { premium: premium - usual, engines: engines - usual, standard }
     }
 
     /// Returns the search of those modules of a run that came to no conclusion.
@@ -222,12 +224,9 @@ impl Runs {
             // Each module came to a conclusion, cannot be asked for this query, or is no longer in the catalogue.
             return Err(refused("no module of the search can give another answer"));
         }
-        let choice = Choice {
-            modules: modules.iter().map(|module| module.id().to_string()).collect(),
-            nsfw: run.options.nsfw,
-            passive: run.options.passive,
-            ..Choice::default()
-        };
+        let RunOptions { nsfw, engines, passive, .. } = run.options;
+        let ids = modules.iter().map(|module| module.id().to_string()).collect();
+        let choice = Choice { modules: ids, nsfw, engines, passive, ..Choice::default() };
         let premium = modules.iter().any(|module| module.is_premium());
         let options = RunOptions { of_batch: false, ..run.options };
         Ok(Search { premium, choice, options, ..Search::plain(&query) })

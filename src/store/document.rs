@@ -57,8 +57,8 @@ fn flatten(value: &mut Value, levels: usize) {
 pub(super) fn encode_reports<'a>(reports: &'a [ModuleReport]) -> Result<String> {
     let shorten = |report: &'a ModuleReport| {
         let ModuleReport { module, platform, rules, .. } = report;
-        let ModuleReport { status, reason, http_status, elapsed_ms, circuit, partial, .. } = *report;
-        (module, platform, status, reason, http_status, elapsed_ms, circuit, rules, partial)
+        let ModuleReport { status, reason, http_status, elapsed_ms, circuit, partial, engine, .. } = *report;
+        (module, platform, status, reason, http_status, elapsed_ms, circuit, rules, partial, engine)
     };
     encode(&reports.iter().map(shorten).collect::<Vec<_>>())
 }

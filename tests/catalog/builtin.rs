@@ -199,7 +199,7 @@ fn no_leak_module_reads_a_leaked_value() {
         score sensitive site source spam_list stealer_log title user_services verified";
     for entry in email_files().remove("breach").unwrap() {
         assert!(entry.result.is_none(), "{}: names and dates stand in `results`", entry.id);
-        for list in &entry.results {
+        for list in entry.results.iter() {
             for name in list.metadata.keys().map(String::as_str) {
                 assert!(KNOWN.split(' ').any(|known| known == name), "{}: {name}", entry.id);
             }

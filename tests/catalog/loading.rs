@@ -8,6 +8,7 @@ pub(super) fn sites() -> Vec<PathBuf> {
         std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     files.sort();
+    files.push(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/modules/catalog/engines/sites.json"));
     files
 }
 
@@ -54,6 +55,8 @@ fn selections_leave_out_what_was_not_asked_for() {
                 "hit": [{"css": ["h1"]}], "miss": [{"text": ["Nobody"]}]}),
         ),
         module("mail", json!({"type": "email"})),
+        json!({"engine": "lemmy", "host": "engine.example"}),
+        json!({"engine": "lemmy", "host": "usual.example", "by_default": true}),
     ]);
     let catalog = Catalog::from_text("list.json", &list.to_string()).unwrap();
     let ids = |premium, discovery, nsfw| {
@@ -61,8 +64,16 @@ fn selections_leave_out_what_was_not_asked_for() {
         let choice = Choice { nsfw, ..Choice::default() };
         catalog.select(&selection, &choice).iter().map(|module| module.id().to_string()).collect::<Vec<_>>()
     };
-    assert_eq!(ids(false, false, false), ["popular", "plain"]);
-    assert_eq!(ids(true, true, true), ["popular", "adult", "browser", "plain", "signin"]);
+    assert_eq!(ids(false, false, false), ["popular", "plain", "usual.example"]);
+    assert_eq!(ids(true, true, true), ["popular", "adult", "browser", "plain", "signin", "usual.example"]);
+    let selection = Selection { search_type: SearchType::Username, premium: false, discovery: false };
+    let named = Choice { modules: vec!["engine.example".to_owned()], ..Choice::default() };
+    assert_eq!(catalog.select(&selection, &named).len(), 1);
+    assert_eq!(catalog.select(&selection, &Choice { engines: true, ..Choice::default() }).len(), 4);
+    let fediverse = Choice { categories: vec!["forum".to_owned()], ..Choice::default() };
+    let only = Choice { exclude_modules: vec!["usual.example".to_owned()], ..fediverse };
+    let refused = catalog.choose(&selection, &only).unwrap_err().to_string();
+    assert!(refused.contains("they are sites of engines, which `engines` includes"), "{refused}");
     assert!(catalog.get("browser").unwrap().is_premium() && !catalog.get("plain").unwrap().is_premium());
 }
 

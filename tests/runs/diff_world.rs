@@ -144,6 +144,7 @@ impl World {
             circuit: None,
             rules: None,
             partial: false,
+            engine: false,
         };
         if luck.is_out(5) {
             let (status, reason) = FAILURES[luck.draw.below(FAILURES.len())];

@@ -17,6 +17,7 @@ const NO_CHOICE: Choice = Choice {
     exclude_modules: Vec::new(),
     categories: Vec::new(),
     nsfw: false,
+    engines: false,
     passive: false,
 };
 

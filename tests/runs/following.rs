@@ -36,6 +36,7 @@ fn hit(module: &str) -> ModuleReport {
         circuit: None,
         rules: None,
         partial: false,
+        engine: false,
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) fn hash(words: &[&str]) -> u64 {
 /// Returns whether rules can be learned for an entry at all, and whether a kind of change may affect it.
 fn is_affected(entry: &Entry, kind: DriftKind) -> bool {
     let [probe] = entry.probes.as_slice() else { return false };
-    let reads_json = entry.hit.iter().chain(&entry.miss).any(|rule| !rule.json.is_empty());
+    let reads_json = entry.hit.iter().chain(entry.miss.iter()).any(|rule| !rule.json.is_empty());
     entry.enabled
         && probe.feed.is_none()
         && probe.via == Via::Http

@@ -40,6 +40,7 @@ pub(super) const ORDER: FollowOrder = FollowOrder {
         exclude_modules: Vec::new(),
         categories: Vec::new(),
         nsfw: true,
+        engines: true,
         passive: false,
     },
 };
@@ -208,6 +209,7 @@ impl<'a> Model<'a> {
             time_budget: op.rare[0].then_some(6),
             named: op.rare[1],
             nsfw: op.even[1],
+            engines: op.rare[0],
             passive: op.rare[2],
             avatars: op.number == 3,
             of_batch: op.number == 2,

@@ -28,6 +28,9 @@ pub(super) struct Choice {
     /// Only modules with this tag (repeatable)
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
+    /// Also the sites of engines, which searches ask with `--engines`
+    #[arg(long)]
+    engines: bool,
 }
 
 impl Choice {
@@ -49,7 +52,8 @@ impl Choice {
 
     fn takes(&self, module: &Module) -> bool {
         let entry = module.entry();
-        self.search_type.is_none_or(|wanted| module.search_type() == wanted)
+        (self.engines || !entry.needs_engines())
+            && self.search_type.is_none_or(|wanted| module.search_type() == wanted)
             && (self.categories.is_empty() || self.categories.contains(&entry.category))
             && (self.tags.is_empty() || self.tags.iter().any(|tag| entry.tags.contains(tag)))
     }

@@ -119,7 +119,7 @@ fn draft(args: &LearnArgs) -> Result<Entry, Failure> {
     let entries = entries("entry", &document.to_string()).map_err(|error| Failure::Usage(faults(&error)))?;
     let entry = entries.into_iter().next().ok_or_else(|| Failure::failed("the entry is empty"))?;
     // The rule was only there for the check of the other fields.
-    Ok(Entry { hit: Vec::new(), ..entry })
+    Ok(Entry { hit: [].into(), ..entry })
 }
 
 /// Returns the address with `{query}` in place of the name, or `None` if it has the name not exactly once.

@@ -46,7 +46,7 @@ fn line(module: &Module) -> Value {
     json!({
         "id": entry.id, "platform": entry.platform, "type": entry.search_type, "category": entry.category,
         "tags": entry.tags, "rank": entry.rank, "premium": module.is_premium(), "enabled": entry.enabled,
-        "nsfw": entry.nsfw, "discovery": entry.discovery, "contact": entry.contact, "needs": entry.needs,
+        "nsfw": entry.nsfw, "engine": entry.engine, "discovery": entry.discovery, "contact": entry.contact, "needs": entry.needs,
         "notes": notes(module, &takes), "takes": takes, "evidence": module.evidence().as_str(),
         "both_rules": !entry.miss.is_empty(), "metadata": module.metadata_names(), "known": entry.known.len(),
         "verified": entry.verified, "off": entry.off,
@@ -62,6 +62,7 @@ fn notes(module: &Module, takes: &[String]) -> String {
         (!entry.enabled, off.as_str()),
         (module.is_premium(), "premium"),
         (entry.nsfw, "adult"),
+        (entry.needs_engines(), "engine"),
         (entry.discovery, "discovery"),
         (entry.miss.is_empty(), "no miss rule"),
         (entry.contact != Contact::ThirdParty, contact.as_str()),

@@ -83,7 +83,7 @@ pub(crate) fn run(args: CatalogArgs, out: &mut dyn Write) -> Result<Exit, Failur
 fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let catalog = load(&args.catalog)?;
     let module = choice::by_id(&catalog, &args.id)?;
-    let text = form::write(vec![module.entry().clone()]);
+    let text = form::write_whole(module.entry());
     write!(out, "{}", json(&text))?;
     Ok(Exit::Done)
 }

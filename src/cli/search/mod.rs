@@ -103,6 +103,9 @@ struct ChoiceArgs {
     /// Also ask adult sites
     #[arg(long)]
     nsfw: bool,
+    /// Also ask more than 2,000 sites that run the software of a known engine, such as Discourse or MediaWiki
+    #[arg(long)]
+    engines: bool,
     /// Ask only third parties, so that no request reaches the searched domain or its name servers
     #[arg(long)]
     passive: bool,
@@ -131,8 +134,8 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     begin(&mut args.engine, &args.log)?;
     let FollowArgs { follow, max_searches, links } = args.follow;
     let follow = follow.map(|depth| FollowOrder { depth, max_searches, links, choice: Choice::default() });
-    let ChoiceArgs { modules, exclude_modules, categories, nsfw, passive } = args.choice;
-    let choice = Choice { modules, exclude_modules, categories, nsfw, passive };
+    let ChoiceArgs { modules, exclude_modules, categories, nsfw, engines, passive } = args.choice;
+    let choice = Choice { modules, exclude_modules, categories, nsfw, engines, passive };
     let begun = |path: &PathBuf| {
         let (format, mut file) = (Format::of_file(path)?, Replacement::begin_private(path)?);
         file.write_all(format.mark()).map_err(|error| cannot_write(path, &error))?;

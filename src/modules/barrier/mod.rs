@@ -132,7 +132,7 @@ fn is_about_logins(module: &Module) -> bool {
 
 /// Returns whether a module has its own rules for redirects.
 fn judges_redirects(module: &Module) -> bool {
-    let mut rules = module.entry().barrier.iter().chain(&module.entry().hit).chain(&module.entry().miss);
+    let mut rules = module.entry().rules().map(|(.., rule)| rule);
     rules.any(Matcher::judges_redirects)
 }
 

@@ -17,12 +17,15 @@ pub(super) const FILES: &[(&str, &str)] = files![
     "email-reputation.json", "email-signup.json", "username-adult.json", "username-art.json",
     "username-blog.json", "username-business.json", "username-coding-contests.json",
     "username-coding-hosting.json", "username-coding.json", "username-dating.json", "username-education.json",
-    "username-fediverse.json", "username-finance.json", "username-forum-discourse.json", "username-forum.json",
+    "username-fediverse.json", "username-finance.json", "username-forum.json",
     "username-gaming-titles.json", "username-gaming.json", "username-health.json", "username-hobby.json",
     "username-images.json", "username-links.json", "username-misc.json", "username-music.json",
     "username-news.json", "username-political.json", "username-premium.json", "username-shopping.json",
     "username-social.json", "username-tech.json", "username-travel.json", "username-video.json",
 ];
+
+/// The lines of all sites that run a known engine.
+pub(super) const SITES: &str = include_str!("engines/sites.json");
 
 #[cfg(test)]
 mod tests {

@@ -31,6 +31,8 @@ pub struct Choice {
     pub categories: Vec<String>,
     /// Whether modules for adult sites are included.
     pub nsfw: bool,
+    /// Whether the sites of engines are included.
+    pub engines: bool,
     /// Whether only modules that send requests to third parties are used. Then no request reaches the
     /// searched target or its name servers.
     pub passive: bool,
@@ -120,6 +122,7 @@ impl Catalog {
                 && (switches.premium || !module.is_premium())
                 && (switches.discovery || !entry.discovery)
                 && (choice.nsfw || !entry.nsfw || !named.is_empty())
+                && (choice.engines || !entry.needs_engines() || !named.is_empty())
                 && (named.is_empty() || named.contains(id))
                 && !excluded.contains(id)
                 && (choice.categories.is_empty() || choice.categories.contains(&entry.category))
@@ -186,11 +189,13 @@ impl Catalog {
     fn nothing_left(&self, switches: &Selection, choice: &Choice) -> ChoiceError {
         let (kind, field) = (switches.search_type, choice.narrows_by());
         let adult = Choice { nsfw: true, ..choice.clone() };
+        let engines = Choice { engines: true, ..choice.clone() };
         let active = Choice { passive: false, ..choice.clone() };
         let premium = Selection { premium: true, ..*switches };
         let discovery = Selection { discovery: true, ..*switches };
         let others = [
             (switches, &adult, "they are adult sites, which `nsfw` includes"),
+            (switches, &engines, "they are sites of engines, which `engines` includes"),
             (switches, &active, "none of them is passive"),
             (&premium, choice, "they need a browser: a premium search includes them"),
             (

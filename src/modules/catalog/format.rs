@@ -2,7 +2,8 @@
 //! small.
 //!
 //! Entries are sorted by id. Fields have the order of [`super::super::definition`], one per line. A value
-//! that fits into a line of 110 columns is written on one line. Fields with their default value are omitted.
+//! that fits into a line of 110 columns is written on one line. Fields with their default value are omitted. A site of an
+//! engine is one line.
 
 use serde_json::Value;
 
@@ -30,9 +31,17 @@ pub fn write(mut entries: Vec<Entry>) -> String {
     }
     entries.sort_by(|a, b| a.id.cmp(&b.id));
     // An entry itself is always split into lines.
-    let entry = |entry: &Entry| format!("  {}", fitted(&entry.to_short_json(), INDENT, 0));
+    let entry = |entry: &Entry| match entry.to_line() {
+        Some(line) => format!("  {}", fitted(&line, INDENT, usize::MAX)),
+        None => format!("  {}", fitted(&entry.to_short_json(), INDENT, 0)),
+    };
     let entries: Vec<String> = entries.iter().map(entry).collect();
     format!("[\n{}\n]\n", entries.join(",\n"))
+}
+
+/// Returns the text of a file with one entry, with all rules even of a site of an engine.
+pub fn write_whole(entry: &Entry) -> String {
+    format!("[\n  {}\n]\n", fitted(&entry.to_short_json(), INDENT, 0))
 }
 
 /// Returns `value` on one line if it has less than `width` characters, and otherwise split into lines, each with the

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::builtin;
 use super::feed::{Feed, FeedReport};
 use super::read::{self, CatalogError};
-use crate::modules::definition::{Entry, Method, mistake};
+use crate::modules::definition::{Entry, Method, Site, mistake};
 use crate::modules::import::report::ListReport;
 use crate::modules::import::{self, Imported, slug};
 use crate::modules::module::Module;
@@ -60,7 +61,10 @@ impl Catalog {
     pub fn load(builtin: bool, files: &[PathBuf], feed: Option<&Feed>) -> Result<Self, CatalogError> {
         let mut loading = Loading::default();
         if builtin {
-            builtin::FILES.iter().for_each(|(name, text)| loading.add_builtin(name, text));
+            builtin::FILES
+                .iter()
+                .for_each(|(name, text)| loading.add_builtin(name, text, Ok::<Entry, String>));
+            loading.add_builtin("engines/sites.json", builtin::SITES, Site::into_entry);
         }
         if let Some(feed) = feed {
             loading.add("catalogue feed", &feed.entries);
@@ -197,8 +201,14 @@ struct Loading {
 impl Loading {
     /// Adds the entries of a built-in file, in which the tests find no mistake. This is faster than [`Loading::add`],
     /// which checks each part of an entry.
-    fn add_builtin(&mut self, file: &str, text: &str) {
-        match serde_json::from_str::<Vec<Entry>>(text) {
+    fn add_builtin<T: DeserializeOwned>(
+        &mut self,
+        file: &str,
+        text: &str,
+        into_entry: impl Fn(T) -> Result<Entry, String>,
+    ) {
+        let entries = serde_json::from_str::<Vec<T>>(text).map_err(|error| error.to_string());
+        match entries.and_then(|entries| entries.into_iter().map(into_entry).collect::<Result<Vec<_>, _>>()) {
             Ok(entries) => entries.into_iter().for_each(|entry| self.catalog.put(Module::new(entry))),
             Err(error) => self.faults.push(format!("{file}: {error}")),
         }

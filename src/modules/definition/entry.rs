@@ -1,5 +1,7 @@
 //! The types of a catalogue entry and of its enumerated fields.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
@@ -8,7 +10,8 @@ use super::matcher::Matcher;
 use super::probe::Probe;
 use super::result::{Extractor, ListResult, MainResult};
 use super::text::{
-    DATE, DATE_ALLOWED, DOMAIN, DOMAIN_ALLOWED, MAX_LISTED, MAX_PROBES, WORD, WORD_ALLOWED, yes,
+    DATE, DATE_ALLOWED, DOMAIN, DOMAIN_ALLOWED, MAX_LISTED, MAX_PROBES, SITE, SITE_ALLOWED, WORD,
+    WORD_ALLOWED, yes,
 };
 use crate::base::words::words;
 use crate::modules::query::SearchType;
@@ -40,6 +43,16 @@ pub struct Entry {
     #[serde(default)]
     #[schemars(extend("items" = {"type": "string", "pattern": WORD, "errorMessage": WORD_ALLOWED}))]
     pub tags: Vec<String>,
+    /// The software of the site, such as `discourse`, of which many sites are known. Such a module runs only if the search
+    /// asks for engines or names it, or by default.
+    #[schemars(regex(pattern = WORD), extend("errorMessage" = WORD_ALLOWED))]
+    pub engine: Option<String>,
+    /// Whether searches ask the site of an engine without asking for engines.
+    #[serde(default)]
+    pub by_default: bool,
+    /// The host of the site, for `{host}`, with the path of the software if it is below one: `wiki.example.org/w`.
+    #[schemars(regex(pattern = SITE), extend("errorMessage" = SITE_ALLOWED))]
+    pub host: Option<String>,
     /// The popularity of the site: 1 is the most visited. Popular modules run early.
     #[schemars(range(min = 1, max = u32::MAX))]
     pub rank: Option<u32>,
@@ -100,14 +113,14 @@ pub struct Entry {
     /// The module's own barriers, in addition to the global list. They take precedence over all other rules.
     #[serde(default)]
     #[schemars(length(max = MAX_LISTED))]
-    pub barrier: Vec<Matcher>,
+    pub barrier: Arc<[Matcher]>,
     /// The rules for a hit. One that holds is enough.
     #[schemars(length(min = 1, max = MAX_LISTED))]
-    pub hit: Vec<Matcher>,
+    pub hit: Arc<[Matcher]>,
     /// The rules for a miss. One that holds is enough.
     #[serde(default)]
     #[schemars(length(max = MAX_LISTED))]
-    pub miss: Vec<Matcher>,
+    pub miss: Arc<[Matcher]>,
     /// Whether a miss means only that nothing is public, not that there is no account.
     #[serde(default)]
     pub weak_miss: bool,
@@ -116,11 +129,11 @@ pub struct Entry {
     pub control: Option<bool>,
     /// The main result of a hit, of which there is exactly one. If neither this nor `results` is given, a
     /// username or email module yields `{"type": "account"}` with the query as its value.
-    pub result: Option<MainResult>,
+    pub result: Option<Arc<MainResult>>,
     /// The lists of further results. Each list can be empty.
     #[serde(default)]
     #[schemars(length(max = MAX_LISTED))]
-    pub results: Vec<ListResult>,
+    pub results: Arc<[ListResult]>,
     /// Queries that are known to be hits. The first one confirms misses that rest only on a status or on something
     /// absent or empty.
     #[serde(default)]
@@ -150,6 +163,16 @@ impl Entry {
             extractors.map(move |extractor| (list.probe, true, extractor))
         });
         main.chain(lists)
+    }
+
+    /// Returns the value of `{host}`.
+    pub(crate) fn host(&self) -> &str {
+        self.host.as_deref().unwrap_or_default()
+    }
+
+    /// Returns whether only searches that ask for engines, or name the module, use it.
+    pub fn needs_engines(&self) -> bool {
+        self.engine.is_some() && !self.by_default
     }
 
     /// Returns an enabled copy of the entry.

@@ -107,6 +107,7 @@
 //!   them. Values that the page of a made-up name has too are left out.
 
 mod css;
+mod engine;
 mod entry;
 mod field;
 mod json;
@@ -119,6 +120,7 @@ mod source;
 pub mod text;
 
 pub use css::{CssCondition, CssRule};
+pub use engine::Site;
 pub use entry::{Contact, Entry, Off, Scripts, Verified, VerifiedBy};
 pub use field::{Field, FieldType, METADATA, field_type};
 pub(crate) use json::as_text;
@@ -127,9 +129,9 @@ pub(crate) use matcher::Basis;
 pub use matcher::{Matcher, StatusRule};
 pub use probe::{FeedEntry, JsonBody, Method, Probe, Via};
 pub(crate) use probe::{kept, with_texts};
+pub use read::json_schema;
 pub(crate) use result::MAX_VALUES;
 pub use result::{Extractor, ListResult, LongExtractor, MainResult, ResultType, Transform};
-pub use schema::json_schema;
 pub(crate) use schema::{Part, mistake, parts};
 pub(crate) use source::Reads;
 pub use source::Source;

@@ -25,15 +25,11 @@ const SHOWN_CHARS: usize = 60;
 const MAX_PATH_CHARS: usize = 200;
 const MAX_MESSAGE_CHARS: usize = 1000;
 
-/// Returns the JSON Schema (draft 2020-12) of a catalogue file, for editors.
-pub fn json_schema() -> Value {
+/// The schema of a file without lines of sites.
+pub(super) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let generator = SchemaSettings::draft2020_12().into_generator();
-    let mut schema = generator.into_root_schema_for::<Vec<Entry>>();
-    schema.insert("title".to_owned(), "Sightline catalogue file".into());
-    schema.to_value()
-}
-
-static SCHEMA: LazyLock<Value> = LazyLock::new(json_schema);
+    generator.into_root_schema_for::<Vec<Entry>>().to_value()
+});
 
 /// Returns the schema of a value, following a reference, and of several branches the one for its type. It is not an object
 /// if it may be any value.

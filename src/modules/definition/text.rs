@@ -26,6 +26,11 @@ pub(crate) const NAME_ALLOWED: &str = "expected a-z, 0-9 and `_`, at most 40 cha
 pub(super) const DOMAIN: &str = r"^[a-z0-9.-]*\.[a-z0-9.-]*$";
 pub(super) const DOMAIN_ALLOWED: &str = "write a domain in lower case";
 
+/// The pattern of a host, with a path if there is one, followed by its message.
+pub(super) const SITE: &str = r"^[a-z0-9-]+(\.[a-z0-9-]+)+(/[A-Za-z0-9._-]+)*$";
+pub(super) const SITE_ALLOWED: &str =
+    "write a host in lower case, such as `forum.example.org` or `wiki.example.org/w`";
+
 /// The pattern of a date in an entry, followed by its message. Whether the day exists is checked later.
 pub(super) const DATE: &str = "^20[0-9]{2}-(0[1-9]|1[0-2])(-(0[1-9]|[12][0-9]|3[01]))?$";
 pub(super) const DATE_ALLOWED: &str = "write a date such as 2026-08-22, or 2026-08 if the day is not known";

@@ -84,7 +84,7 @@ impl Entry {
         static ACCOUNT: MainResult =
             MainResult { result_type: ResultType::Account, value: None, metadata: BTreeMap::new() };
         let is_account = self.results.is_empty() && self.search_type != SearchType::Domain;
-        self.result.as_ref().or(is_account.then_some(&ACCOUNT))
+        self.result.as_deref().or(is_account.then_some(&ACCOUNT))
     }
 
     /// Returns whether the generic profile data of a page is read, without that of the page of a made-up name.
@@ -109,7 +109,7 @@ impl Entry {
         if let Some(found) = self.main().and_then(|main| self.main_finding(main, answers, values)) {
             distinct.add(found, usize::MAX);
         }
-        for list in &self.results {
+        for list in self.results.iter() {
             is_cut |= list.read(answers, values, &mut distinct);
         }
         Findings { found: distinct.found, page_profile: self.page_profile(answers, values.name), is_cut }

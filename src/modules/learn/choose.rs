@@ -40,7 +40,7 @@ pub(super) fn propose(entry: &Entry, evidence: &Evidence) -> Vec<Entry> {
     pairs.sort_by_key(|(hit, miss)| hit.cost + miss.cost);
     let mut proposals: Vec<Entry> = Vec::new();
     for (hit, miss) in pairs {
-        let made = Entry { hit: hit.rules.clone(), miss: miss.rules.clone(), ..entry.clone() };
+        let made = Entry { hit: hit.rules.clone().into(), miss: miss.rules.clone().into(), ..entry.clone() };
         if !proposals.contains(&made) && is_right(&made, evidence, before.as_ref()) {
             proposals.push(made);
         }
@@ -54,14 +54,14 @@ pub(super) fn propose(entry: &Entry, evidence: &Evidence) -> Vec<Entry> {
 /// Returns an enabled copy of an entry whose only rule reads the whole answer and never holds, so that the answer is
 /// judged as a barrier or as unrecognized.
 pub(super) fn observing(entry: &Entry) -> Entry {
-    let reads_json = entry.hit.iter().chain(&entry.miss).any(|rule| !rule.json.is_empty());
+    let reads_json = entry.hit.iter().chain(entry.miss.iter()).any(|rule| !rule.json.is_empty());
     // No server answers with this status.
     let mut never = json!({"status": [599], "words": ["{query}"]});
     if reads_json {
         never["json"] = json!([{"at": "", "exists": true}]);
     }
     let hit = Matcher::deserialize(never).into_iter().collect();
-    Entry { hit, miss: Vec::new(), result: None, results: Vec::new(), ..entry.to_enabled() }
+    Entry { hit, miss: [].into(), result: None, results: [].into(), ..entry.to_enabled() }
 }
 
 /// Returns the rules for a side that separate the answers, the best first. The existing rules are tried first.

@@ -68,7 +68,7 @@ impl<'e> Side<'e> {
     pub(super) fn fit(&self, rule: &Matcher) -> Fit {
         let holds = |(query, answer): &(&Query, Answer<'_>)| {
             let (name, saved, searches) = (self.module.name_of(query), Saved::new(), Searches::default());
-            rule.holds(answer, &Values::new(query, &name, &saved, &searches))
+            rule.holds(answer, &Values::new(self.module.entry().host(), query, &name, &saved, &searches))
         };
         Fit { wanted: self.wanted.iter().map(holds).collect(), is_in_others: self.others.iter().any(holds) }
     }

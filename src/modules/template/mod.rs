@@ -23,7 +23,7 @@ use crate::base::encoding::percent_encode;
 use filter::Filter;
 
 /// The variables, for error messages.
-const VARIABLES: &str = "query, local, domain, saved.NAME, config.NAME, config.NAME?";
+const VARIABLES: &str = "query, local, domain, host, saved.NAME, config.NAME, config.NAME?";
 
 /// The syntax of a template's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +55,8 @@ pub(crate) enum Variable {
     Query,
     Local,
     Domain,
+    /// The host of the entry, which its author wrote.
+    Host,
     /// A value that was saved from an earlier probe.
     Saved(String),
     /// A key of the operator.
@@ -78,6 +80,8 @@ pub(crate) struct Values<'a> {
     pub(crate) query: &'a Query,
     /// The query's normal form without the characters that the module strips.
     pub(crate) name: &'a str,
+    /// The host of the entry, or nothing.
+    pub(crate) host: &'a str,
     /// The operator's keys, or `None` in rules and results, which must not contain keys.
     pub(crate) keys: Option<&'a OperatorKeys>,
     pub(crate) saved: &'a Saved,
@@ -89,8 +93,14 @@ pub(crate) struct Values<'a> {
 
 impl<'a> Values<'a> {
     /// Returns the values for rules and results, without keys and without a value that an extractor read.
-    pub(crate) fn new(query: &'a Query, name: &'a str, saved: &'a Saved, searches: &'a Searches) -> Self {
-        Self { query, name, keys: None, saved, value: None, searches }
+    pub(crate) fn new(
+        host: &'a str,
+        query: &'a Query,
+        name: &'a str,
+        saved: &'a Saved,
+        searches: &'a Searches,
+    ) -> Self {
+        Self { query, name, host, keys: None, saved, value: None, searches }
     }
 }
 
@@ -155,6 +165,19 @@ impl Template {
             template.check_url()?;
         }
         Ok(template)
+    }
+
+    /// Returns the template with the host of an entry in its place.
+    pub(crate) fn on(&self, host: &str) -> Self {
+        let filled = |part: &Part| match part {
+            Part::Slot(Variable::Host, _) => Part::Text(host.to_owned()),
+            other => other.clone(),
+        };
+        Self {
+            text: self.text.replace("{host}", host),
+            kind: self.kind,
+            parts: self.parts.iter().map(filled).collect(),
+        }
     }
 
     /// Returns the text if the template has no slots.
@@ -289,6 +312,7 @@ impl Template {
             match self.kind {
                 Kind::Plain => out.push_str(&value),
                 Kind::Regex => out.push_str(&regex::escape(&value)),
+                Kind::Url if *variable == Variable::Host => out.push_str(&value),
                 Kind::Url if index == 0 => out.push_str(&address(&value, self.parts.get(1))?),
                 Kind::Url if is_in_host(&out) => {
                     out.push_str(&labels(&value, variable.may_hold_dots(values))?);
@@ -330,6 +354,7 @@ impl Variable {
             Self::Query => Ok(values.name),
             Self::Local => values.query.local().ok_or(FillError::NoPart),
             Self::Domain => values.query.domain().ok_or(FillError::NoPart),
+            Self::Host => Ok(values.host),
             Self::Value => values.value.ok_or(FillError::NoPart),
             Self::Saved(name) => values.saved.get(name).map(String::as_str).ok_or(FillError::NotSaved),
             Self::Config { name, is_optional } => {
@@ -425,6 +450,7 @@ fn variable(name: &str) -> Result<Variable, String> {
         None if name == "query" => Variable::Query,
         None if name == "local" => Variable::Local,
         None if name == "domain" => Variable::Domain,
+        None if name == "host" => Variable::Host,
         None if name == "value" => Variable::Value,
         Some(("saved", rest)) if is_name(rest) => Variable::Saved(rest.to_owned()),
         Some(("config", rest)) if is_name(rest.strip_suffix('?').unwrap_or(rest)) => {

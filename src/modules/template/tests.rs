@@ -21,6 +21,7 @@ fn with(saved: &str, template: &str, kind: Kind, query: &Query) -> Result<String
     let values = Values {
         query,
         name: query.normal(),
+        host: "site.example/w",
         keys: Some(&keys),
         saved: &saved,
         value: Some("v"),
@@ -38,6 +39,8 @@ fn values_are_escaped_for_their_place() {
             Kind::Url,
             "https://x.org/u/a%2Bb%40sub.example.co.uk?q=a%2Bb&d=sub.example.co.uk",
         ),
+        ("https://{host}/{local}", Kind::Url, "https://site.example/w/a%2Bb"),
+        ("^{host}$", Kind::Regex, "^site\\.example/w$"),
         ("https://{domain}/", Kind::Url, "https://sub.example.co.uk/"),
         ("https://x.org/{query|urlencode}", Kind::Url, "https://x.org/a%2Bb%40sub.example.co.uk"),
         ("^{local}{{2,3}}$|x{2,3}|\\p{L}\\{", Kind::Regex, "^a\\+b{2,3}$|x{2,3}|\\p{L}\\{"),
@@ -117,7 +120,7 @@ fn the_host_is_the_fixed_suffix_or_the_queried_domain() {
     let saved = Saved::new();
     let domain = query(SearchType::Domain, "a.example.org");
     let searches = Searches::default();
-    let values = Values::new(&domain, domain.normal(), &saved, &searches);
+    let values = Values::new("", &domain, domain.normal(), &saved, &searches);
     for (template, want) in [
         ("https://API.x.org:8443/{query}", Some("api.x.org")),
         ("https://x.org?q={query}", Some("x.org")),

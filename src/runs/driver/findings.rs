@@ -40,6 +40,7 @@ impl Driver<'_> {
                 circuit: report.evidence.circuit.filter(|_| is_kept),
                 rules: report.evidence.rules.clone(),
                 partial: report.evidence.partial,
+                engine: module.entry().needs_engines(),
             };
             module_report.cut().into_iter().for_each(|cut| self.runs.figures.note_cut(cut));
             self.unsaved.add_report(module_report);

@@ -57,10 +57,10 @@ impl<'a> Rules<'a> {
     /// Returns the rules by which leads of a run are followed on request: at any distance and of any class, with the
     /// modules that the run was allowed to ask.
     pub(super) fn on_request(runs: &'a Runs, run: &RunSummary) -> Self {
-        let RunOptions { nsfw, passive, .. } = run.options;
+        let RunOptions { nsfw, engines, passive, .. } = run.options;
         let excluded = run.follow.as_deref().map(|order| order.choice.exclude_modules.clone());
         let exclude_modules = excluded.unwrap_or_default();
-        let choice = Choice { nsfw, passive, exclude_modules, ..Choice::default() };
+        let choice = Choice { nsfw, engines, passive, exclude_modules, ..Choice::default() };
         let (depth, max_searches, links) = (u8::MAX, MAX_SEARCHES, Class::Stated);
         let order = FollowOrder { depth, max_searches, links, choice };
         Self { is_on_request: true, ..Self::of(runs, &order, run.search_type) }

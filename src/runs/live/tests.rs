@@ -90,6 +90,7 @@ fn report(number: usize) -> ModuleReport {
         circuit: None,
         rules: None,
         partial: false,
+        engine: false,
     }
 }
 

@@ -49,7 +49,7 @@ impl<'a> Context<'a> {
 
     /// Returns the values that templates are filled with.
     pub(super) fn values(&self) -> Values<'_> {
-        Values::new(self.query, &self.name, &self.saved, &self.searches)
+        Values::new(self.entry.host(), self.query, &self.name, &self.saved, &self.searches)
     }
 
     /// Returns a text that matches a regex, without line ends if possible. It is the same for all queries.

@@ -48,7 +48,7 @@ pub(super) fn forms(context: &Context<'_>, probe: usize, matcher: &Matcher) -> V
     let lists = entry.results.iter().filter(|list| is_read(list.probe)).map(|list| kind(&list.each));
     let read = asked.save.values().chain(main.map(|(.., extractor)| extractor)).filter_map(|it| source(it));
     let read: Vec<Form> = read.chain(lists).filter_map(Form::of).collect();
-    let rules = entry.hit.iter().chain(&entry.miss).filter(|rule| is_read(rule.probe));
+    let rules = entry.hit.iter().chain(entry.miss.iter()).filter(|rule| is_read(rule.probe));
     let on_json = rules.filter(|rule| !rule.json.is_empty()).count();
     let mut forms = [Form::Html, Form::Json, Form::Text, Form::Empty];
     // The form that most extractors read comes first. The sort is stable, so HTML remains the usual form.

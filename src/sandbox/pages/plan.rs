@@ -43,7 +43,7 @@ pub(super) fn plans(context: &Context<'_>, aim: Outcome) -> Vec<Plan> {
         return vec![Plan { aim, matcher, at: usual, status: 404, form, has_values: false }];
     }
     let mut plans = Vec::new();
-    for matcher in rules {
+    for matcher in rules.iter() {
         // Rules read the last answer that was obtained. It is usually that of the last probe that is always sent. It
         // can be another one if the rules decide earlier, or if a fallback probe is sent.
         let places = [usual].into_iter().chain((0..probes.len()).filter(|at| *at != usual));

@@ -16,6 +16,7 @@ use crate::model::refusal::Refusal;
 use crate::model::run::{MAX_TIME_BUDGET_SECS, RunOptions, RunSummary};
 use crate::model::search::{MAX_PURPOSE, Search, purpose};
 use crate::modules::catalog::{Catalog, Choice, MAX_NAMES};
+use crate::modules::module::Module;
 use crate::modules::profile_index::{NamedAccount, ProfileIndex};
 use crate::modules::query::{MAX_QUERY_BYTES, Query, SearchType};
 use crate::report::html::titled;
@@ -62,7 +63,8 @@ impl Page {
     /// Returns the number of sites by category.
     fn categories(&self) -> BTreeMap<(SearchType, &str), usize> {
         let mut sites = BTreeMap::new();
-        for module in self.catalog.modules().iter().filter(|module| module.entry().enabled) {
+        let is_usual = |module: &&Arc<Module>| module.entry().enabled && !module.entry().needs_engines();
+        for module in self.catalog.modules().iter().filter(is_usual) {
             *sites.entry((module.search_type(), module.entry().category.as_str())).or_default() += 1;
         }
         sites
@@ -203,6 +205,7 @@ pub(super) fn search_of(form: &Form, catalog: &Catalog) -> Result<(Query, Search
         exclude_modules: names(form.get("exclude_modules")),
         categories: form.all("category").filter_map(category).take(MAX_NAMES).collect(),
         nsfw: is_checked("nsfw"),
+        engines: is_checked("engines"),
         passive: is_checked("passive"),
     };
     let choice = catalog.with_ids(search_type, choice);
@@ -248,7 +251,7 @@ pub(super) fn chooses_sites(form: &Form) -> bool {
 /// # Errors
 /// Returns 409 if they are not known yet, 503 if the store is unavailable.
 pub(super) fn form_of_run(web: &Web, run: RunSummary) -> Result<Form, WebError> {
-    let RunOptions { patient, time_budget, named, nsfw, passive, avatars, .. } = run.options;
+    let RunOptions { patient, time_budget, named, nsfw, engines, passive, avatars, .. } = run.options;
     let choice = match run.choice.as_deref() {
         Some(choice) => choice.clone(),
         None if !named => Choice::default(),
@@ -262,8 +265,10 @@ pub(super) fn form_of_run(web: &Web, run: RunSummary) -> Result<Form, WebError> 
         }
     };
     let mut form = new_form(&run.query, Some(run.search_type));
-    let checks = [run.premium, nsfw, passive, patient, avatars];
-    for (name, is_checked) in ["premium", "nsfw", "passive", "patient", "avatars"].iter().zip(checks) {
+    let checks = [run.premium, nsfw, engines, passive, patient, avatars];
+    for (name, is_checked) in
+        ["premium", "nsfw", "engines", "passive", "patient", "avatars"].iter().zip(checks)
+    {
         form.set(name, if is_checked { "yes" } else { "" });
     }
     form.set("time_budget", &time_budget.map_or_else(String::new, |secs| secs.to_string()));

@@ -59,7 +59,7 @@ fn name(status: u16, headers: &[(&str, &str)], body: &str) -> Option<&'static st
 fn found(extra: &str, page: &Response) -> Option<(Outcome, Reason)> {
     let query = Query::parse(SearchType::Username, "bob").unwrap();
     let (saved, searches) = (Saved::new(), Searches::default());
-    find(&module(extra), &Answer::new(page), None, &Values::new(&query, "bob", &saved, &searches))
+    find(&module(extra), &Answer::new(page), None, &Values::new("", &query, "bob", &saved, &searches))
 }
 
 #[test]
