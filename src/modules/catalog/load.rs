@@ -52,7 +52,7 @@ impl Catalog {
     /// Loads the built-in modules if `builtin` is set, then those of the feed, then those of the files in the native
     /// format, and then those of other tools' lists ([`import`]). A module of a feed or a file replaces an earlier module
     /// with the same id, except one of another file. A module of a list is left out if an earlier module already sends the
-    /// same request.
+    /// same request; if that is a site of an engine, searches ask it by default then.
     ///
     /// # Errors
     /// Returns every mistake in the feed and in files of the native format. Also returns an error if a file cannot be
@@ -129,14 +129,22 @@ impl Catalog {
                     // A file may be given twice, or two versions of one list may be given.
                     self.by_id.get_key_value(module.id()).map(|(id, _)| id)
                 });
-                if let Some(earlier) = earlier {
-                    report.skip_covered(module.platform(), earlier);
+                if let Some(earlier) = earlier.cloned() {
+                    report.skip_covered(module.platform(), &earlier);
+                    self.ask_by_default(&earlier);
                     continue;
                 }
                 self.put(module);
             }
             add_requests(&mut asked, &self.modules[first..]);
             self.lists.push(report);
+        }
+    }
+
+    /// Asks a site of an engine by default, since a list of the operator has the site.
+    fn ask_by_default(&mut self, id: &str) {
+        if let Some(module) = self.get(id).filter(|module| module.entry().needs_engines()) {
+            self.put(Module::new(Entry { by_default: true, ..module.entry().clone() }));
         }
     }
 

@@ -77,6 +77,16 @@ fn a_site_of_a_list_is_left_out_if_a_module_covers_it() {
 }
 
 #[test]
+fn a_site_of_a_list_is_asked_with_the_rule_of_its_engine() {
+    let folder = Folder::new();
+    let file = list(&folder, "list.json", &[("Forum", "https://adsbx.discourse.group/u/{}")]);
+    let catalog = Catalog::load(true, &[file], None).unwrap();
+    assert_eq!(notes(&catalog.lists()[0], NoteKind::AlreadyThere), ["Forum: adsbx.discourse.group"]);
+    let needs_engines = |id: &str| catalog.get(id).unwrap().entry().needs_engines();
+    assert!(!needs_engines("adsbx.discourse.group") && needs_engines("aleph.discourse.group"));
+}
+
+#[test]
 fn a_site_that_no_enabled_module_covers_is_kept() {
     let folder = Folder::new();
     let file = list(&folder, "list.json", &[("GitHub", "https://www.github.com/{}")]);
