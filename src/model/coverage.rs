@@ -76,7 +76,7 @@ pub struct Coverage {
     cut_by_time_budget: u32,
     /// Modules whose checks were running when the search was stopped: a part of `skipped`.
     cut_by_stop: u32,
-    /// Present only if the search asked for engines: their sites, a part of `checked`.
+    /// Present only if sites of engines have ended: their number, a part of `checked`.
     #[serde(default, skip_serializing_if = "is_zero")]
     engines: u32,
     /// Present only if sites of engines came to a conclusion: their number, a part of `conclusive`.

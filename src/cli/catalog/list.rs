@@ -46,7 +46,8 @@ fn line(module: &Module) -> Value {
     json!({
         "id": entry.id, "platform": entry.platform, "type": entry.search_type, "category": entry.category,
         "tags": entry.tags, "rank": entry.rank, "premium": module.is_premium(), "enabled": entry.enabled,
-        "nsfw": entry.nsfw, "engine": entry.engine, "discovery": entry.discovery, "contact": entry.contact, "needs": entry.needs,
+        "nsfw": entry.nsfw, "engine": entry.engine.as_ref().filter(|_| entry.needs_engines()),
+        "discovery": entry.discovery, "contact": entry.contact, "needs": entry.needs,
         "notes": notes(module, &takes), "takes": takes, "evidence": module.evidence().as_str(),
         "both_rules": !entry.miss.is_empty(), "metadata": module.metadata_names(), "known": entry.known.len(),
         "verified": entry.verified, "off": entry.off,
