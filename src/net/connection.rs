@@ -3,13 +3,14 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::io::{self, IoSlice, Read, Write};
+use std::io::{self, Read, Write};
+use std::mem;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use rustls::{ClientConnection, StreamOwned};
+use rustls::ClientConnection;
 use ureq::config::Config;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
@@ -76,13 +77,9 @@ impl Limits {
         Self::change(|limits| limits.granted += HOP_BYTES);
     }
 
-    /// Does some work of the request until `limit` at most.
-    pub(super) fn until<T>(limit: Instant, work: impl FnOnce() -> T) -> T {
-        let before = LIMITS.get().deadline;
-        Self::change(|limits| limits.deadline = before.min(limit));
-        let done = work();
-        Self::change(|limits| limits.deadline = before);
-        done
+    /// Changes the deadline, for a part of the request.
+    pub(super) fn set_deadline(deadline: Instant) {
+        Self::change(|limits| limits.deadline = deadline);
     }
 
     fn change(change: impl FnOnce(&mut Self)) {
@@ -125,16 +122,13 @@ impl Wire {
     fn open(&self, uri: &Uri) -> Result<Connection, ProbeError> {
         let url = Url::parse(&uri.to_string())
             .map_err(|_| Reason::Protocol.because("the URL of the request is not valid"))?;
-        let socket = Socket(self.dial(&url, Limits::deadline())?);
-        let stream = if url.scheme() == "https" {
-            let host = url.host_str().unwrap_or_default();
-            let limit = Self::connect_deadline();
-            Stream::Tls(Limits::until(limit, || self.tls.handshake(host, socket))?)
-        } else {
-            Stream::Plain(socket)
-        };
+        let stream = self.dial(&url, Limits::deadline())?;
+        let mut socket = Timed::new(stream, Limits::deadline().min(Self::connect_deadline()));
+        let host = url.host_str().filter(|_| url.scheme() == "https");
+        let tls = host.map(|host| self.handshake(host, &mut socket)).transpose()?;
+        let stream = Stream { socket, tls };
         let buffers = LazyBuffers::new(INPUT_BYTES, OUTPUT_BYTES);
-        Ok(Connection { stream, buffers, head: None, has_answered: false, may_be_stale: false })
+        Ok(Connection { stream, buffers, has_answered: false, is_silent: false })
     }
 }
 
@@ -160,60 +154,40 @@ impl Resolver for Wire {
     }
 }
 
-/// A socket, or a tunnel through the outbound proxy, within the limits of the request. It can exceed the limit of bytes by
-/// one buffer.
+/// A connection to a server, or a tunnel through the outbound proxy, with or without TLS.
 #[derive(Debug)]
-pub(super) struct Socket(TcpStream);
-
-impl Socket {
-    fn timed(&self) -> Timed<&TcpStream> {
-        Timed { stream: &self.0, deadline: Limits::deadline() }
-    }
-
-    /// Returns whether the connection is open and nothing was received that has not been read.
-    fn is_quiet(&self) -> bool {
-        let unread = recv(&self.0, &mut [0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
-        unread.is_err_and(|error| error == Errno::AGAIN)
-    }
-}
-
-impl Read for Socket {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        Limits::check().map_err(Error::into_io)?;
-        let amount = self.timed().read(buf)?;
-        Limits::change(|limits| limits.received += amount as u64);
-        Ok(amount)
-    }
-}
-
-impl Write for Socket {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.timed().write(buf)
-    }
-
-    /// Writes all buffers in one step, so that the last messages of a handshake are one packet.
-    fn write_vectored(&mut self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.timed().write_vectored(bufs)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// A socket with or without TLS.
-#[derive(Debug)]
-enum Stream {
-    Plain(Socket),
-    Tls(Box<StreamOwned<ClientConnection, Socket>>),
+struct Stream {
+    socket: Timed<TcpStream>,
+    tls: Option<Box<ClientConnection>>,
 }
 
 impl Stream {
+    /// Reads within the limits of the request. It can exceed the limit of bytes by one buffer.
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Plain(socket) => socket.read(buf),
-            Self::Tls(tls) => tls.read(buf),
+        Limits::check().map_err(Error::into_io)?;
+        self.socket.deadline = Limits::deadline();
+        let read = match self.tls.as_deref_mut() {
+            Some(tls) => rustls::Stream::new(tls, &mut self.socket).read(buf),
+            None => self.socket.read(buf),
+        };
+        Limits::change(|limits| limits.received += mem::take(&mut self.socket.received));
+        read
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.socket.deadline = Limits::deadline();
+        match self.tls.as_deref_mut() {
+            Some(tls) => rustls::Stream::new(tls, &mut self.socket).write_all(bytes),
+            None => self.socket.write_all(bytes),
         }
+    }
+
+    /// Returns whether the connection is open and nothing was received that has not been read.
+    fn is_quiet(&mut self) -> bool {
+        let decrypted = self.tls.as_mut().map(|tls| tls.reader().read(&mut [0]));
+        let unread = recv(&self.socket.stream, &mut [0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        decrypted.is_none_or(|read| read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock))
+            && unread.is_err_and(|error| error == Errno::AGAIN)
     }
 }
 
@@ -228,12 +202,10 @@ pub(super) struct Stale;
 pub(super) struct Connection {
     stream: Stream,
     buffers: LazyBuffers,
-    /// While the head of an answer is awaited: what was received of it.
-    head: Option<Vec<u8>>,
-    /// Whether an earlier request was answered.
+    /// Whether anything was received since the connection was made.
     has_answered: bool,
-    /// Whether nothing was received since a request was sent over the idle connection.
-    may_be_stale: bool,
+    /// Whether nothing was received since a request was sent. The head of its answer comes first.
+    is_silent: bool,
 }
 
 impl Connection {
@@ -241,7 +213,7 @@ impl Connection {
     fn received(&mut self, read: io::Result<usize>) -> Result<usize, Error> {
         let amount = read.map_err(|error| self.failed(error))?;
         if amount > 0 {
-            (self.has_answered, self.may_be_stale) = (true, false);
+            (self.has_answered, self.is_silent) = (true, false);
         }
         Ok(amount)
     }
@@ -249,14 +221,20 @@ impl Connection {
     fn failed(&self, error: io::Error) -> Error {
         match is_timeout(&error) {
             true => Error::Timeout(Timeout::Global),
-            false if self.may_be_stale => Error::Other(Box::new(Stale)),
+            false if self.may_be_stale() => Error::Other(Box::new(Stale)),
             false => error.into(),
         }
     }
 
-    /// Reads the rest of an answer's head, and gives it to ureq's parser in a form that the parser accepts. Interim
+    /// Returns whether nothing was received since a request was sent over the idle connection.
+    fn may_be_stale(&self) -> bool {
+        self.has_answered && self.is_silent
+    }
+
+    /// Reads an answer's head, and gives it to ureq's parser in a form that the parser accepts. Interim
     /// answers are left out. What is not HTTP is given to the parser as it is.
-    fn read_head(&mut self, mut head: Vec<u8>) -> Result<bool, Error> {
+    fn read_head(&mut self) -> Result<bool, Error> {
+        let mut head = Vec::new();
         loop {
             let begun = head.len();
             head.resize(begun + HEAD_STEP, 0);
@@ -271,7 +249,7 @@ impl Connection {
                 }
                 head = rest;
             }
-            if amount == 0 && self.may_be_stale {
+            if amount == 0 && self.may_be_stale() {
                 return Err(Error::Other(Box::new(Stale)));
             }
             if amount == 0 || head.len() > MAX_HEAD_BYTES || !may_be_http(&head) {
@@ -296,22 +274,16 @@ impl Transport for Connection {
     }
 
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
-        if self.head.is_none() {
-            (self.head, self.may_be_stale) = (Some(Vec::new()), self.has_answered);
-        }
+        self.is_silent = true;
         let output = &self.buffers.output()[..amount];
-        let written = match &mut self.stream {
-            Stream::Plain(socket) => socket.write_all(output),
-            Stream::Tls(tls) => tls.write_all(output),
-        };
-        written.map_err(|error| self.failed(error))
+        self.stream.write(output).map_err(|error| self.failed(error))
     }
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
-        if let Some(head) = self.head.take() {
+        if self.is_silent {
             // Hundreds of connections may wait for an answer. Their buffers are made again when it comes.
             self.buffers = LazyBuffers::new(INPUT_BYTES, OUTPUT_BYTES);
-            return self.read_head(head);
+            return self.read_head();
         }
         let read = self.stream.read(self.buffers.input_append_buf());
         let amount = self.received(read)?;
@@ -322,17 +294,11 @@ impl Transport for Connection {
     /// Returns whether the connection can be used for another request: it is open, and nothing was received that has not
     /// been read.
     fn is_open(&mut self) -> bool {
-        match &mut self.stream {
-            Stream::Plain(socket) => socket.is_quiet(),
-            Stream::Tls(tls) => {
-                let decrypted = tls.conn.reader().read(&mut [0]);
-                decrypted.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) && tls.sock.is_quiet()
-            }
-        }
+        self.stream.is_quiet()
     }
 
     fn is_tls(&self) -> bool {
-        matches!(self.stream, Stream::Tls(_))
+        self.stream.tls.is_some()
     }
 }
 
@@ -349,25 +315,23 @@ mod tests {
 
     use super::*;
 
-    fn socket() -> (Socket, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        Limits::begin(1, Instant::now() + Duration::from_secs(600));
-        (Socket(stream), listener.accept().unwrap().0)
-    }
-
     #[test]
-    fn a_socket_is_quiet_if_it_is_open_and_has_no_unread_bytes() {
-        let (mut socket, mut peer) = socket();
-        assert!(socket.is_quiet());
+    fn a_connection_is_quiet_if_it_is_open_and_has_no_unread_bytes() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(600);
+        Limits::begin(1, deadline);
+        let mut stream = Stream { socket: Timed::new(socket, deadline), tls: None };
+        let mut peer = listener.accept().unwrap().0;
+        assert!(stream.is_quiet());
         peer.write_all(b"x").unwrap();
-        assert_eq!(socket.0.peek(&mut [0]).unwrap(), 1);
-        assert!(!socket.is_quiet());
-        socket.read_exact(&mut [0]).unwrap();
-        assert!(socket.is_quiet());
+        assert_eq!(stream.socket.stream.peek(&mut [0]).unwrap(), 1);
+        assert!(!stream.is_quiet());
+        assert_eq!(stream.read(&mut [0]).unwrap(), 1);
+        assert!(stream.is_quiet());
         drop(peer);
-        assert_eq!(socket.0.peek(&mut [0]).unwrap(), 0);
-        assert!(!socket.is_quiet());
+        assert_eq!(stream.socket.stream.peek(&mut [0]).unwrap(), 0);
+        assert!(!stream.is_quiet());
     }
 
     #[test]

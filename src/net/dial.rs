@@ -104,12 +104,19 @@ fn remaining(deadline: Instant) -> Option<Duration> {
 
 /// A connection whose reads and writes fail with [`io::ErrorKind::TimedOut`] after a deadline, even if the peer sends or
 /// takes single bytes.
+#[derive(Debug)]
 pub(super) struct Timed<S> {
     pub(super) stream: S,
     pub(super) deadline: Instant,
+    /// The number of bytes that were read.
+    pub(super) received: u64,
 }
 
 impl<S: Borrow<TcpStream>> Timed<S> {
+    pub(super) fn new(stream: S, deadline: Instant) -> Self {
+        Self { stream, deadline, received: 0 }
+    }
+
     /// Does a read or a write in the time that is left. Unix reports the timeout of a socket as `WouldBlock`.
     fn within(
         &self,
@@ -128,7 +135,11 @@ impl<S: Borrow<TcpStream>> Timed<S> {
 
 impl<S: Borrow<TcpStream>> Read for Timed<S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.within(|mut stream, left| stream.set_read_timeout(left).and_then(|()| stream.read(buffer)))
+        let read =
+            |mut stream: &TcpStream, left| stream.set_read_timeout(left).and_then(|()| stream.read(buffer));
+        let amount = self.within(read)?;
+        self.received += amount as u64;
+        Ok(amount)
     }
 }
 

@@ -9,10 +9,9 @@
 //! | [`config`] | the configuration, the outbound proxy |
 //! | [`prober`] | the main loop: hops, cookies, timing |
 //! | [`guard`] | the addresses that requests may go to |
-//! | `wire` | resolver and guard together: connections to approved addresses |
+//! | `wire` | resolver and guard together: connections to approved addresses, and TLS |
 //! | `resolver` | `getaddrinfo` on bounded threads, with a cache |
 //! | `dial`, `socks` | TCP connections, and the protocols of proxies |
-//! | `tls` | certificate authorities, TLS handshakes and sessions |
 //! | `connection` | the connections of ureq's agents, and the limits of the request that they serve |
 //! | `head` | heads of answers, as browsers read them |
 //! | `headers` | request headers |
@@ -35,7 +34,6 @@ pub mod prober;
 mod redirect;
 mod resolver;
 mod socks;
-mod tls;
 mod whois;
 mod wire;
 

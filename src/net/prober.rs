@@ -141,7 +141,7 @@ impl Prober for HttpProber {
             match redirect::next(&hop, status, answer.headers(), request.max_redirects)? {
                 Some(next) => {
                     if next.url.origin() == hop.url.origin() {
-                        drain(answer);
+                        drain(answer, deadline);
                     }
                     hop = next;
                 }
@@ -157,10 +157,12 @@ impl Prober for HttpProber {
 
 /// Reads the body of a redirect if it is short and arrives at once, so that the next hop can use the connection.
 #[inline(never)]
-fn drain(answer: HttpResponse<Body>) {
+fn drain(answer: HttpResponse<Body>, deadline: Instant) {
     let mut body = answer.into_body().into_reader().take(DRAIN_BYTES);
     // After an error or a longer body, the connection is closed.
-    let _ = Limits::until(Instant::now() + DRAIN_TIME, || io::copy(&mut body, &mut io::sink()));
+    Limits::set_deadline(deadline.min(Instant::now() + DRAIN_TIME));
+    let _ = io::copy(&mut body, &mut io::sink());
+    Limits::set_deadline(deadline);
 }
 
 #[inline(never)]

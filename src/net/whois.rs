@@ -28,7 +28,7 @@ pub(super) fn send(request: &Request, wire: &Wire, deadline: Instant) -> Result<
         Reason::Protocol.because("a WHOIS query must be one line of at most 253 ASCII characters")
     })?;
     let connection = wire.dial(&request.url, deadline)?;
-    let mut stream = Timed { stream: &connection, deadline };
+    let mut stream = Timed::new(&connection, deadline);
     let mut body = Vec::new();
     let asked = stream.write_all(format!("{query}\r\n").as_bytes());
     let read = asked.and_then(|()| read_up_to(stream, request.body_limit, &mut body));

@@ -1,17 +1,22 @@
 //! Where connections lead: resolves hosts, keeps the addresses that pass the guard, and connects to exactly these
-//! addresses, so that a name cannot resolve to another address between the check and the connection.
+//! addresses, so that a name cannot resolve to another address between the check and the connection. TLS, on rustls, is added
+//! afterwards.
 
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustls::client::Resumption;
+use rustls::crypto::ring;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use url::{Host, Url};
 
 use super::config::{NetConfig, OutboundProxy, ProxyKind};
 use super::dial::{Target, Timed, dial, open_tunnel};
 use super::failure::probe_error;
 use super::resolver::Resolver;
-use super::tls::Tls;
 use super::{guard, socks};
 use crate::modules::probe::ProbeError;
 use crate::modules::reason::Reason;
@@ -19,18 +24,33 @@ use crate::modules::reason::Reason;
 /// The time limit for TCP, the outbound proxy and TLS together.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(4);
 
+/// The number of servers whose sessions are kept, so that a later connection resumes them. It exceeds the number of
+/// hosts in the catalogue.
+const SESSION_SERVERS: usize = 1024;
+
+/// The number by which rustls divides the size of its session cache to get the number of servers.
+const TICKETS_PER_SERVER: usize = 8;
+
 /// Makes connections, directly or through the operator's proxy. Clones share everything.
 #[derive(Clone)]
 pub(super) struct Wire {
     pub(super) resolver: Arc<Resolver>,
-    pub(super) tls: Tls,
+    /// The certificate authorities and the cache of sessions, which all connections share.
+    tls: Arc<ClientConfig>,
     pub(super) config: Arc<NetConfig>,
 }
 
 impl Wire {
     pub(super) fn new(config: NetConfig) -> Self {
-        let tls = Tls::new(config.authorities.as_deref().unwrap_or_default());
-        Self { resolver: Resolver::new(), tls, config: Arc::new(config) }
+        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        roots.add_parsable_certificates(config.authorities.iter().flat_map(|own| own.iter().cloned()));
+        let mut tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("ring supports the default versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        tls.resumption = Resumption::in_memory_sessions(SESSION_SERVERS * TICKETS_PER_SERVER);
+        Self { resolver: Resolver::new(), tls: Arc::new(tls), config: Arc::new(config) }
     }
 
     /// Returns the deadline for TCP, the outbound proxy and TLS together, of a connection that begins now.
@@ -85,7 +105,7 @@ impl Wire {
         let of_proxy = proxy.map(|proxy| self.resolve(&proxy.host, proxy.port, deadline)).transpose()?;
         let deadline = deadline.min(Self::connect_deadline());
         let stream = dial(of_proxy.as_ref().unwrap_or(&target.addresses), deadline)?;
-        let mut timed = Timed { stream: &stream, deadline };
+        let mut timed = Timed::new(&stream, deadline);
         let asked = match proxy {
             None => Ok(()),
             Some(OutboundProxy { kind: ProxyKind::Http, credentials, .. }) => {
@@ -97,5 +117,27 @@ impl Wire {
         };
         asked.map_err(|error| probe_error(error.into(), Reason::TimeoutConnect))?;
         Ok(stream)
+    }
+
+    /// Performs the handshake with the server of that name. Returns the state of the connection.
+    pub(super) fn handshake(
+        &self,
+        host: &str,
+        socket: &mut (impl Read + Write),
+    ) -> Result<Box<ClientConnection>, ProbeError> {
+        let mut connection = self.tls(host)?;
+        let done = connection.complete_io(socket);
+        done.map_err(|error| probe_error(error.into(), Reason::TimeoutConnect))?;
+        Ok(connection)
+    }
+
+    /// Creates a connection that has sent nothing yet. It is not inlined, so that its variables are gone from the stack
+    /// before the handshake, which needs much of it.
+    #[inline(never)]
+    fn tls(&self, host: &str) -> Result<Box<ClientConnection>, ProbeError> {
+        let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
+            .map_err(|_| Reason::Tls.because("the host is not a valid server name"))?;
+        let connection = ClientConnection::new(Arc::clone(&self.tls), name);
+        connection.map(Box::new).map_err(|error| Reason::Tls.because(error.to_string()))
     }
 }

@@ -106,7 +106,7 @@ impl Page {
         let until = until.min(Instant::now() + SHORT);
         let stream = dial::dial(&[browser.addr], until)
             .map_err(|error| if error.reason.is_timeout() { Fault::Late } else { Fault::Gone })?;
-        let stream = Timed { stream, deadline: until };
+        let stream = Timed::new(stream, until);
         let config = WebSocketConfig::default()
             .max_message_size(Some(MAX_MESSAGE_BYTES))
             .max_frame_size(Some(MAX_MESSAGE_BYTES));

@@ -87,7 +87,7 @@ impl PageLoad {
 
     /// Returns a stream whose reads and writes end at the deadline, even if the peer sends or takes single bytes.
     fn timed<'s>(&self, stream: &'s TcpStream) -> Timed<&'s TcpStream> {
-        Timed { stream, deadline: self.deadline }
+        Timed::new(stream, self.deadline)
     }
 
     /// Passes on what the server sends until it closes its direction, or the page has loaded too much.
