@@ -1,6 +1,10 @@
 //! Heads of answers, as browsers read them.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+use ureq::http::HeaderName;
 
 use crate::base::encoding::encode_address;
 
@@ -13,32 +17,26 @@ pub(super) fn end_of(bytes: &[u8]) -> Option<usize> {
     })
 }
 
+/// The end of a line that the next one continues (RFC 9112, section 5.2).
+static FOLD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\r?\n[ \t]+").expect("valid"));
+
 /// Returns the head of an answer as browsers read it, in a form that strict parsers accept: without a reason phrase,
 /// without lines that are no headers, and with folded lines joined. Every other head is returned as it is, and so is one
 /// with a NUL, which browsers refuse.
 pub(super) fn mended(head: &[u8]) -> Cow<'_, [u8]> {
-    let mut lines = head.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let unfolded = FOLD.replace_all(head, &b" "[..]);
+    let mut lines = unfolded.split(|byte| *byte == b'\n');
     let status = lines.next().filter(|_| !head.contains(&0)).and_then(status_line);
     let Some(status) = status else { return Cow::Borrowed(head) };
-    // A line that is no header leaves a gap, so that folded lines after it continue nothing.
-    let mut fields: Vec<Option<(&[u8], Vec<u8>)>> = Vec::new();
-    for line in lines {
-        if line.starts_with(b" ") || line.starts_with(b"\t") {
-            if let Some(Some((_, value))) = fields.last_mut() {
-                value.push(b' ');
-                value.extend_from_slice(line.trim_ascii());
-            }
-            continue;
-        }
-        let colon = line.iter().position(|byte| *byte == b':').unwrap_or(0);
-        let name = line[..colon].trim_ascii_end();
-        let is_header = !name.is_empty() && name.iter().all(|&byte| is_of_a_name(byte));
-        fields.push(is_header.then(|| (name, line[colon + 1..].trim_ascii().to_vec())));
-    }
     let mut out = status.into_bytes();
-    for (name, value) in fields.into_iter().flatten() {
-        let Some(value) = without_controls(name, &value) else { continue };
-        out.extend_from_slice(&[b"\r\n", name, b": ", &value].concat());
+    for line in lines {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
+        let (name, value) = (line[..colon].trim_ascii_end(), line[colon + 1..].trim_ascii());
+        if HeaderName::from_bytes(name).is_ok()
+            && let Some(value) = without_controls(name, value)
+        {
+            out.extend_from_slice(&[b"\r\n", name, b": ", &value].concat());
+        }
     }
     out.extend_from_slice(b"\r\n\r\n");
     Cow::Owned(out)
@@ -60,11 +58,6 @@ fn status_line(line: &[u8]) -> Option<String> {
     let code = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let code = std::str::from_utf8(&rest[..code]).ok()?;
     (is_version && code.len() == 3).then(|| format!("HTTP/1.{minor} {code} "))
-}
-
-/// Returns whether the byte may be part of a header's name (RFC 9110, section 5.6.2).
-fn is_of_a_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// Returns a value in which spaces replace control characters. In an address they are encoded, so that it stays the same
