@@ -47,7 +47,7 @@ type ProberParts = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
 
 /// Returns the prober of the real web for the configuration, with a browser if one is configured.
 pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, Failure> {
-    let http = HttpProber::new(NetConfig {
+    let mut http = HttpProber::new(NetConfig {
         user_agent: config.user_agent.clone(),
         allow_private_targets: config.allow_private_targets,
         outbound_proxy: config.outbound_proxy.clone(),
@@ -58,7 +58,8 @@ pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, Failure> {
     let egress_proxy = settings.browser_guard.clone().unwrap_or_default();
     let browsers = RealBrowsers::start(source, settings.browser_sessions, egress_proxy, &http);
     let browsers = browsers.map_err(Failure::failed)?;
-    Ok((Arc::new(http.with_browser(Arc::clone(&browsers) as _)), Some(browsers)))
+    http.browser = Some(Arc::clone(&browsers) as _);
+    Ok((Arc::new(http), Some(browsers)))
 }
 
 /// Returns the keys of the configuration.

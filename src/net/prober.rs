@@ -34,7 +34,8 @@ pub struct HttpProber {
     pub(super) wire: Wire,
     /// Uses idle connections again: the control check of a hit usually finds one, and so does a redirect within a host.
     agent: Agent,
-    browser: Option<Arc<dyn Prober>>,
+    /// Opens the pages for a browser.
+    pub browser: Option<Arc<dyn Prober>>,
 }
 
 impl HttpProber {
@@ -42,13 +43,6 @@ impl HttpProber {
     pub fn new(config: NetConfig) -> Self {
         let wire = Wire::new(config);
         Self { agent: wire.agent(), wire, browser: None }
-    }
-
-    /// Has pages for a browser opened by `browser`.
-    #[must_use]
-    pub fn with_browser(mut self, browser: Arc<dyn Prober>) -> Self {
-        self.browser = Some(browser);
-        self
     }
 
     #[inline(never)]
@@ -151,7 +145,7 @@ impl Prober for HttpProber {
     }
 
     fn evict_expired(&self, now: Instant) {
-        self.wire.resolver.sweep(now);
+        self.wire.resolver.answers.sweep(now);
     }
 }
 

@@ -51,7 +51,7 @@ type Answer = Result<Arc<[IpAddr]>, ProbeError>;
 pub(super) struct Resolver {
     lookup: Box<Lookup>,
     threads: ThreadPool,
-    answers: Cache<Arc<str>, Answer>,
+    pub(super) answers: Cache<Arc<str>, Answer>,
     /// The names that are looked up, and since when.
     ongoing: Mutex<HashMap<Arc<str>, Instant>>,
     /// The time of the last answer of a name server, for any name.
@@ -107,11 +107,6 @@ impl Resolver {
             given.unwrap_or_else(|_| late())
         };
         self.answers.get_or_compute(&host, deadline, look_up).unwrap_or_else(|| late().value)
-    }
-
-    /// Removes expired names from the cache.
-    pub(super) fn sweep(&self, now: Instant) {
-        self.answers.sweep(now);
     }
 
     /// Allows one thread more for each that is held by a lookup that hangs, and no longer when that has ended.

@@ -6,6 +6,7 @@
 //! refused connection, so a refusal never looks like the site's answer. When the load of a page ends, all its connections
 //! are closed, which ends the threads that read and write them.
 
+use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,7 +47,7 @@ pub(super) struct PageLoad {
     /// The connections of the page, or nothing when its load is over.
     connections: Mutex<Option<Vec<Weak<TcpStream>>>>,
     bytes: AtomicU64,
-    refusals: Mutex<Vec<(String, ProbeError)>>,
+    refusals: Mutex<HashMap<String, ProbeError>>,
 }
 
 impl PageLoad {
@@ -107,15 +108,14 @@ impl PageLoad {
     /// Stores the reason why a request to a host was refused.
     fn refuse(&self, host: &Host, why: ProbeError) {
         let mut refusals = self.refusals.lock();
-        let host = host.to_string();
-        if refusals.len() < MAX_REFUSALS && !refusals.iter().any(|(known, _)| *known == host) {
-            refusals.push((host, why));
+        if refusals.len() < MAX_REFUSALS {
+            refusals.entry(host.to_string()).or_insert(why);
         }
     }
 
     /// Returns the reason why a request to a host was refused, if one was.
     pub(super) fn refusal(&self, host: &str) -> Option<ProbeError> {
-        self.refusals.lock().iter().find(|(known, _)| known == host).map(|(_, why)| why.clone())
+        self.refusals.lock().get(host).cloned()
     }
 
     /// Returns whether the page has loaded too many bytes.
