@@ -36,22 +36,8 @@ const IPV6_SPECIAL: [(Ipv6Addr, u32); 4] = [
 
 /// The ends of names that are not in the public DNS (RFC 6761, RFC 6762, RFC 8375, RFC 9476, and names that private
 /// networks use). `onion` is missing, since a proxy of Tor resolves it.
-const PRIVATE_NAMES: [&str; 14] = [
-    "alt",
-    "corp",
-    "home",
-    "home.arpa",
-    "internal",
-    "intranet",
-    "invalid",
-    "lan",
-    "local",
-    "localdomain",
-    "localhost",
-    "mail",
-    "private",
-    "test",
-];
+const PRIVATE_NAMES: &str = "alt corp home home.arpa internal intranet invalid lan local localdomain localhost mail \
+                             private test";
 
 /// Returns whether `ip` is an address of the public internet.
 pub fn is_public(ip: IpAddr) -> bool {
@@ -65,8 +51,8 @@ pub fn is_public(ip: IpAddr) -> bool {
 /// reserved for private networks. This is all that can be checked if a proxy resolves the name.
 pub fn is_public_name(name: &str) -> bool {
     let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
-    let is_private = |end: &&str| name.strip_suffix(*end).is_some_and(|rest| rest.ends_with('.'));
-    name.contains('.') && !PRIVATE_NAMES.iter().any(is_private)
+    let is_private = |end: &str| name.strip_suffix(end).is_some_and(|rest| rest.ends_with('.'));
+    name.contains('.') && !PRIVATE_NAMES.split(' ').any(is_private)
 }
 
 fn is_public_v4(ip: Ipv4Addr) -> bool {
