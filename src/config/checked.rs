@@ -29,16 +29,17 @@ pub(crate) fn secret<F>(parse: F) -> Checked<F> {
     Checked { parse, secret: true }
 }
 
-impl<F, T> TypedValueParser for Checked<F>
+impl<F, T, E> TypedValueParser for Checked<F>
 where
-    F: Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
+    F: Fn(&str) -> Result<T, E> + Clone + Send + Sync + 'static,
     T: Clone + Send + Sync + 'static,
+    E: Into<String>,
 {
     type Value = T;
 
     fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<T, clap::Error> {
         let parsed = match value.to_str() {
-            Some(text) => (self.parse)(text),
+            Some(text) => (self.parse)(text).map_err(Into::into),
             None => Err("not valid UTF-8".to_owned()),
         };
         parsed.map_err(|reason| {

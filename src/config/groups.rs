@@ -13,13 +13,12 @@ use clap::builder::BoolishValueParser;
 use log::LevelFilter;
 use ureq::http::HeaderValue;
 
-use super::browsers::BrowserSettings;
 use super::checked::{checked, secret};
 use super::fixed::{Time, time_setting};
 use super::keys::{self, KeySetting, ModuleKeys};
 use super::value::{
-    SandboxMode, base_url, cors_origin, database, duration, listen, number, rate_limit, readable_file,
-    suppress_key, user_agent,
+    SandboxMode, base_url, browser, cors_origin, database, duration, egress_proxy, listen, number,
+    rate_limit, readable_file, suppress_key, user_agent,
 };
 use crate::account::plan::{DEFAULT_PLANS, PlanTable};
 use crate::base::address::is_loopback;
@@ -29,7 +28,7 @@ use crate::base::secret::Secret;
 use crate::http::Network;
 use crate::model::quota::Policy;
 use crate::net::OutboundProxy;
-use crate::net::browser::BrowserSource;
+use crate::net::browser::{BrowserSource, EgressProxyAddress};
 use crate::net::config::USER_AGENT;
 use crate::store::DatabaseUrl;
 
@@ -218,6 +217,24 @@ impl EngineConfig {
     }
 }
 
+/// The browser for premium searches and PDFs.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Browser")]
+pub struct BrowserSettings {
+    /// Chromium for premium searches and PDFs: `auto` starts the one in the PATH, a path starts that program,
+    /// http://HOST:PORT is one that runs with --remote-debugging-port
+    #[arg(long, value_name = "BROWSER", value_parser = checked(browser))]
+    pub browser: Option<BrowserSource>,
+    /// Pages that the browser has open at once; each takes about 100 MB
+    #[arg(long, value_name = "N", default_value = "2", value_parser = checked(number(1_usize, 64)))]
+    pub browser_sessions: usize,
+    /// Address of the egress proxy, which keeps pages from private addresses; by default free loopback
+    /// ports. For a browser on another machine: IP:PORT (each further page takes the next port), followed by
+    /// =HOST if it reaches it by another name
+    #[arg(long, value_name = "ADDRESS", value_parser = checked(egress_proxy))]
+    pub browser_guard: Option<EgressProxyAddress>,
+}
+
 /// The options of accounts.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Accounts")]
@@ -257,6 +274,6 @@ pub struct LogConfig {
     pub format: LogFormat,
 }
 
-fn log_level(text: &str) -> Result<LevelFilter, String> {
-    text.parse().map_err(|_| "expected off, error, warn, info, debug or trace".to_owned())
+fn log_level(text: &str) -> Result<LevelFilter, &'static str> {
+    text.parse().map_err(|_| "expected off, error, warn, info, debug or trace")
 }

@@ -17,7 +17,7 @@ pub type ModuleKeys = BTreeMap<String, Secret<String>>;
 pub type KeySetting = (String, Secret<String>);
 
 /// Parses `NAME=VALUE`. The errors never repeat the value.
-pub(crate) fn setting(text: &str) -> Result<KeySetting, String> {
+pub(crate) fn setting(text: &str) -> Result<KeySetting, &'static str> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((key_name(name)?, key_value(value)?))
 }
@@ -37,28 +37,23 @@ pub(crate) fn collect(
             return Err(refusal);
         }
         let Some(name) = variable.strip_prefix(VARIABLE_PREFIX) else { continue };
-        let key = value.to_str().ok_or_else(|| "not valid UTF-8".to_owned()).and_then(key_value);
-        let refuse = |reason: String| refusal(variable, None, &reason);
+        let key = value.to_str().ok_or("not valid UTF-8").and_then(key_value);
+        let refuse = |reason| refusal(variable, None, reason);
         keys.insert(key_name(name).map_err(refuse)?, key.map_err(refuse)?);
     }
     keys.extend(settings.iter().cloned());
     Ok(keys)
 }
 
-fn key_name(text: &str) -> Result<String, String> {
+fn key_name(text: &str) -> Result<String, &'static str> {
     let fits = (1..=64).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    if !fits {
-        return Err("invalid name: expected 1 to 64 letters, digits and _".to_owned());
-    }
-    Ok(text.to_ascii_lowercase())
+    fits.then(|| text.to_ascii_lowercase()).ok_or("invalid name: expected 1 to 64 letters, digits and _")
 }
 
-fn key_value(text: &str) -> Result<Secret<String>, String> {
+fn key_value(text: &str) -> Result<Secret<String>, &'static str> {
     let fits = (1..=4096).contains(&text.len()) && text.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
-    if !fits {
-        return Err("invalid key: expected 1 to 4096 visible ASCII characters".to_owned());
-    }
-    Ok(Secret::new(text.to_owned()))
+    fits.then(|| Secret::new(text.to_owned()))
+        .ok_or("invalid key: expected 1 to 4096 visible ASCII characters")
 }
 
 #[cfg(test)]

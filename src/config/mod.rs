@@ -7,7 +7,6 @@
 //! | file | holds |
 //! |---|---|
 //! | `groups` | the options, one struct for each group |
-//! | `browsers` | the options of browsers |
 //! | `value` | parsers for kinds of values |
 //! | `keys` | keys that modules need |
 //! | `checked` | value parsers for clap with our error messages |
@@ -16,7 +15,6 @@
 //! To add an option: add a field in `groups`, a line to the refused values in `tests.rs`, and its row in the
 //! table of `src/manual/configuration.md`. A test compares that table with the fields.
 
-mod browsers;
 mod checked;
 mod fixed;
 mod groups;
@@ -31,12 +29,12 @@ use std::sync::LazyLock;
 use clap::{Arg, Args, Command, FromArgMatches};
 
 use crate::base::signature::PublicKey;
-pub use browsers::BrowserSettings;
 pub(crate) use checked::{checked, secret};
 pub use fixed::Time;
 pub(crate) use fixed::gone;
 pub use groups::{
-    AccountConfig, CatalogConfig, EngineConfig, LogConfig, ServerConfig, StorageConfig, SuppressionConfig,
+    AccountConfig, BrowserSettings, CatalogConfig, EngineConfig, LogConfig, ServerConfig, StorageConfig,
+    SuppressionConfig,
 };
 pub use keys::{KeySetting, ModuleKeys, VARIABLE_PREFIX};
 pub use value::{FeedSource, SandboxMode};
@@ -89,15 +87,12 @@ impl ServeConfig {
     ///
     /// # Errors
     /// Fails as the command line does.
-    pub fn from_flags<T: Into<OsString> + Clone>(
-        flags: impl IntoIterator<Item = T>,
-    ) -> Result<Self, clap::Error> {
+    pub fn from_flags<T: Into<OsString> + Clone>(flags: impl IntoIterator<Item = T>) -> Result<Self, String> {
         let command = ServeConfig::augment_args(Command::new("serve").no_binary_name(true));
-        let mut config = Self::from_arg_matches(&command.try_get_matches_from(flags)?)?;
-        config
-            .engine
-            .check([])
-            .map_err(|error| clap::Error::raw(clap::error::ErrorKind::ValueValidation, error))?;
+        let found = command.try_get_matches_from(flags);
+        let config = found.and_then(|found| Self::from_arg_matches(&found));
+        let mut config = config.map_err(|error| error.to_string())?;
+        config.engine.check([])?;
         Ok(config)
     }
 }

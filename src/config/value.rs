@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use ureq::http::HeaderValue;
-use url::Url;
+use url::{Host, Url};
 
 use crate::base::secret::Secret;
 use crate::model::quota::Policy;
+use crate::net::browser::{BrowserSource, EgressProxyAddress};
 use crate::store::DatabaseUrl;
 
-type Parsed<T> = Result<T, String>;
+type Parsed<T, E = &'static str> = Result<T, E>;
 
 /// Units of a duration in milliseconds, largest first.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)];
@@ -43,7 +44,7 @@ pub enum FeedSource {
 }
 
 /// Returns a parser for a whole number from `least` to `most`.
-pub(crate) fn number<N>(least: N, most: N) -> impl Fn(&str) -> Parsed<N> + Clone
+pub(crate) fn number<N>(least: N, most: N) -> impl Fn(&str) -> Parsed<N, String> + Clone
 where
     N: FromStr + PartialOrd + Display + Copy,
 {
@@ -57,7 +58,7 @@ where
 }
 
 /// Parses the limit of one kind of request: `NAME=N` a minute.
-pub(crate) fn rate_limit(text: &str) -> Parsed<(Policy, u32)> {
+pub(crate) fn rate_limit(text: &str) -> Parsed<(Policy, u32), String> {
     let (name, count) = text.split_once('=').unwrap_or_default();
     let policy =
         Policy::from_name(name).ok_or("expected search=N, stream=N and read=N, separated by commas")?;
@@ -65,7 +66,10 @@ pub(crate) fn rate_limit(text: &str) -> Parsed<(Policy, u32)> {
 }
 
 /// Returns a parser for a duration from `least` to `most`: digits and a unit.
-pub(crate) fn duration(least: &'static str, most: &'static str) -> impl Fn(&str) -> Parsed<Duration> + Clone {
+pub(crate) fn duration(
+    least: &'static str,
+    most: &'static str,
+) -> impl Fn(&str) -> Parsed<Duration, String> + Clone {
     move |text| {
         let (given, allowed) = (read_duration(text), read_duration(least)..=read_duration(most));
         given.filter(|_| allowed.contains(&given)).ok_or_else(|| {
@@ -87,23 +91,20 @@ pub(crate) fn listen(text: &str) -> Parsed<SocketAddr> {
         // See `crate::http` for the reason.
         return Err("a unix socket is not supported, since the HTTP library does not tell its connections \
                     apart; use an IP address and a port: listen on loopback, such as 127.0.0.1:8080, and \
-                    let the reverse proxy connect there"
-            .to_owned());
+                    let the reverse proxy connect there");
     }
-    text.parse().map_err(|_| {
-        "expected an IP address and a port, such as 127.0.0.1:8080 or [::1]:8080 (port 0: any free one)"
-            .to_owned()
-    })
+    text.parse().map_err(
+        |_| "expected an IP address and a port, such as 127.0.0.1:8080 or [::1]:8080 (port 0: any free one)",
+    )
 }
 
 /// Parses the address that clients use, and removes a slash at its end.
 pub(crate) fn base_url(text: &str) -> Parsed<String> {
     let url = web_address(text).map(|url| url.as_str().trim_end_matches('/').to_owned());
-    url.ok_or_else(|| {
+    url.ok_or(
         "expected an http:// or https:// address without user, query and fragment, such as \
-         https://search.example.org"
-            .to_owned()
-    })
+         https://search.example.org",
+    )
 }
 
 /// Parses the origin of a web page for CORS, or `*`.
@@ -112,13 +113,12 @@ pub(crate) fn cors_origin(text: &str) -> Parsed<String> {
         return Ok(text.to_owned());
     }
     let url = web_address(text).filter(|url| url.path() == "/");
-    url.map(|url| url.origin().ascii_serialization()).ok_or_else(|| {
-        "expected a scheme, host and port without a path, such as https://app.example.org, or *".to_owned()
-    })
+    url.map(|url| url.origin().ascii_serialization())
+        .ok_or("expected a scheme, host and port without a path, such as https://app.example.org, or *")
 }
 
 /// Parses an address of the web without user, query and fragment.
-pub(super) fn web_address(text: &str) -> Option<Url> {
+fn web_address(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
     // Nothing else is in it.
     (url.as_str() == format!("{}{}", url.origin().ascii_serialization(), url.path())).then_some(url)
@@ -129,7 +129,7 @@ const ADDRESS_FILE_BYTES: u64 = 4096;
 
 /// Parses the address of the database, or `@FILE` for a file that contains it. Systems that pass secrets as
 /// files need no secret in the environment then. The errors never repeat the text.
-pub(crate) fn database(text: &str) -> Parsed<DatabaseUrl> {
+pub(crate) fn database(text: &str) -> Parsed<DatabaseUrl, String> {
     let parse = |text: &str| {
         text.parse::<DatabaseUrl>()
             .map_err(|error| format!("{error}; or @FILE for a file that contains the address"))
@@ -146,11 +146,11 @@ pub(crate) fn database(text: &str) -> Parsed<DatabaseUrl> {
 pub(crate) fn user_agent(text: &str) -> Parsed<HeaderValue> {
     let fits = (1..=256).contains(&text.len()) && text.trim() == text && !text.contains('\t');
     let value = HeaderValue::from_str(text).ok().filter(|value| fits && value.to_str().is_ok());
-    value.ok_or_else(|| "expected 1 to 256 visible ASCII characters".to_owned())
+    value.ok_or("expected 1 to 256 visible ASCII characters")
 }
 
 /// Parses the path of a file, which must exist.
-pub(crate) fn readable_file(text: &str) -> Parsed<PathBuf> {
+pub(crate) fn readable_file(text: &str) -> Parsed<PathBuf, String> {
     let path = PathBuf::from(text);
     match std::fs::metadata(&path) {
         Ok(meta) if meta.is_file() => Ok(path),
@@ -166,19 +166,45 @@ pub(crate) fn feed_source(text: &str) -> Parsed<FeedSource> {
         return Ok(FeedSource::File(text.into()));
     }
     let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-    url.map(FeedSource::Address)
-        .ok_or_else(|| "expected an http:// or https:// address, or the path of a file".to_owned())
+    url.map(FeedSource::Address).ok_or("expected an http:// or https:// address, or the path of a file")
 }
 
 /// Parses the key of a suppression file. The errors never repeat the text.
 pub(crate) fn suppress_key(text: &str) -> Parsed<Secret<String>> {
     let fits = (16..=256).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-    if !fits {
-        return Err(
-            "expected 16 to 256 visible ASCII characters (`sightline suppress key` makes one)".to_owned()
-        );
+    fits.then(|| Secret::new(text.to_owned()))
+        .ok_or("expected 16 to 256 visible ASCII characters (`sightline suppress key` makes one)")
+}
+
+/// Parses a value of `--browser`.
+pub(crate) fn browser(text: &str) -> Parsed<BrowserSource, String> {
+    if text == "auto" {
+        return BrowserSource::auto();
     }
-    Ok(Secret::new(text.to_owned()))
+    if text.contains('/') && !text.contains("://") {
+        return readable_file(text).map(BrowserSource::Program);
+    }
+    let is_of_chromium = |url: &Url| url.scheme() == "http" && url.path() == "/";
+    let url = web_address(text).filter(is_of_chromium);
+    url.map(BrowserSource::At)
+        .ok_or_else(|| "expected auto, the path of a Chromium or http://HOST:PORT".to_owned())
+}
+
+/// Parses the address of the egress proxy.
+pub(crate) fn egress_proxy(text: &str) -> Parsed<EgressProxyAddress, String> {
+    const ALLOWED: &str = "expected IP:PORT or IP:PORT=HOST, such as 10.0.0.5:3130 or 0.0.0.0:3130=sightline";
+    let own_host = || Some((text, text.rsplit_once(':')?.0));
+    let (listen, host) = text.split_once('=').or_else(own_host).unwrap_or_default();
+    let Some(listen) = listen.parse::<SocketAddr>().ok().filter(|_| Host::parse(host).is_ok()) else {
+        return Err(ALLOWED.to_owned());
+    };
+    if !text.contains('=') && listen.ip().is_unspecified() {
+        return Err(format!("browsers cannot connect to {}; {ALLOWED}", listen.ip()));
+    }
+    if listen.port() == 0 && !listen.ip().to_canonical().is_loopback() {
+        return Err(format!("browsers on other machines need a fixed port; {ALLOWED}"));
+    }
+    Ok(EgressProxyAddress { listen, host: host.to_owned() })
 }
 
 #[cfg(test)]
@@ -210,6 +236,23 @@ mod tests {
         assert_eq!(base_url("http://h:81/api/").unwrap(), "http://h:81/api");
         assert_eq!(cors_origin("https://App.example.org:443/").unwrap(), "https://app.example.org");
         assert_eq!(cors_origin("*").unwrap(), "*");
+    }
+
+    #[test]
+    fn browsers_and_proxy_addresses_are_parsed() {
+        assert!(matches!(browser("/bin/sh"), Ok(BrowserSource::Program(_))));
+        assert!(matches!(browser("http://127.0.0.1:9222"), Ok(BrowserSource::At(_))));
+        for bad in
+            ["", "Auto", "chromium", "ws://h:1", "https://h:1", "http://u:p@h", "http://h/x", "http://"]
+        {
+            assert!(browser(bad).unwrap_err().starts_with("expected auto, the path"), "{bad}");
+        }
+        let read = egress_proxy("0.0.0.0:3130=sightline").unwrap();
+        assert_eq!((read.listen.port(), read.host.as_str()), (3130, "sightline"));
+        assert!(egress_proxy("10.0.0.5:3130").is_ok() && egress_proxy("127.0.0.1:0").is_ok());
+        for bad in ["", "3130", "sightline:3130", "0.0.0.0:3130", "10.0.0.5:0", "10.0.0.5:1=a b", "[::]:1="] {
+            assert!(egress_proxy(bad).unwrap_err().contains("expected "), "{bad}");
+        }
     }
 
     proptest! {

@@ -1,6 +1,6 @@
 //! The browser, which is started again when it ends or hangs, and the places for pages in it.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -40,14 +40,14 @@ const LATE: ProbeError = ProbeError::late(Reason::TimeoutConnect);
 pub struct EgressProxyAddress {
     /// The port of the first place. The other places have the next ports. With port 0, each place takes a free port.
     pub listen: SocketAddr,
-    /// The name or address by which browsers reach the proxy, if it differs from the listening address.
-    pub announced: Option<String>,
+    /// The name or address by which browsers reach the proxy, as in a URL.
+    pub host: String,
 }
 
 impl Default for EgressProxyAddress {
     /// Returns free ports on the loopback address.
     fn default() -> Self {
-        Self { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), announced: None }
+        Self { listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), host: Ipv4Addr::LOCALHOST.to_string() }
     }
 }
 
@@ -92,11 +92,7 @@ impl RealBrowsers {
         egress_proxy: EgressProxyAddress,
         http: &HttpProber,
     ) -> io::Result<Arc<Self>> {
-        let EgressProxyAddress { listen, announced } = egress_proxy;
-        let host = announced.unwrap_or_else(|| match listen.ip() {
-            IpAddr::V6(ip) => format!("[{ip}]"),
-            IpAddr::V4(ip) => ip.to_string(),
-        });
+        let EgressProxyAddress { listen, host } = egress_proxy;
         let open = |index: usize| {
             let mut listen = listen;
             if listen.port() != 0 {
