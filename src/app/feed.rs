@@ -76,14 +76,13 @@ impl FeedKeeper {
         let Some(services) = services.upgrade() else { return true };
         let current = services.runs().catalog();
         let renewed = text.and_then(|text| self.take_up(&text, &current, &services.shared.store));
-        let (changed, failed) = renewed.map_or_else(|why| (None, Some(why)), |changed| (changed, None));
+        let failed = renewed.as_ref().err().cloned();
         if let Some(why) = &failed {
             error!("the catalogue feed is not renewed, and the catalogue stays as it is: {why}");
         }
-        let is_renewed = failed.is_none();
-        let is_news = failed != current.feed().failed;
-        let changed = changed.or_else(|| is_news.then(|| Arc::new(current.with_feed_failure(failed))));
-        if let Some(catalog) = changed {
+        let (is_renewed, is_news) = (failed.is_none(), failed != current.feed().failed);
+        let with_news = || is_news.then(|| Arc::new(current.with_feed_failure(failed)));
+        if let Some(catalog) = renewed.unwrap_or_default().or_else(with_news) {
             if let Some(sandbox) = &services.sandbox {
                 sandbox.replace(catalog.modules().iter().cloned());
             }

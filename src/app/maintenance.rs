@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use log::log;
+use log::{error, log};
 
 use super::error::Failure;
 use super::services::Services;
@@ -111,8 +111,10 @@ impl Maintenance {
     }
 
     fn read_suppression(&mut self) {
-        if let Some(list) = self.suppression.as_mut().and_then(Watch::renewed_list) {
-            self.services.runs().suppress(list);
+        match self.suppression.as_mut().and_then(Watch::changed_list) {
+            None => {}
+            Some(Ok(list)) => self.services.runs().suppress(list),
+            Some(Err(error)) => error!("{error}; the list that was read before stays in force"),
         }
     }
 

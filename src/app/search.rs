@@ -17,7 +17,6 @@ use crate::model::refusal::Code;
 use crate::model::run::{Progress, ResultRecord};
 use crate::model::search::Search;
 use crate::model::start::Cause;
-use crate::modules::query::Query;
 use crate::runs::family::plan::NextSearch;
 use crate::runs::live::LiveRun;
 use crate::runs::proof::Stop;
@@ -71,7 +70,7 @@ pub fn search(
     for index in 0..count {
         let free = if index > 0 && stop.is_set() { 0 } else { AT_ONCE - started.len() };
         for search in waiting.by_ref().take(free) {
-            started.push_back(local.begin(search)?);
+            started.push_back(local.start(with_ids(local.services.runs(), search), Cause::Request)?);
         }
         // A list that was stopped ends here.
         let Some(next) = started.pop_front() else { break };
@@ -89,6 +88,15 @@ pub fn search(
     Ok(())
 }
 
+/// Returns the search with the ids of the modules that its choice names otherwise. Its leads have the same choice.
+fn with_ids(runs: &Runs, mut search: Search) -> Search {
+    search.choice = runs.catalog().with_ids(search.search_type, search.choice);
+    if let Some(order) = &mut search.follow {
+        Arc::make_mut(order).choice = search.choice.clone();
+    }
+    search
+}
+
 /// The engine of searches that are not stored.
 struct LocalSearches<'s> {
     stop: &'s Stop,
@@ -97,12 +105,14 @@ struct LocalSearches<'s> {
 }
 
 impl LocalSearches<'_> {
-    fn start(&self, search: Search, cause: Cause) -> Result<Arc<LiveRun>, Failure> {
+    /// Starts a search. Returns `None` if its query is suppressed.
+    fn start(&self, search: Search, cause: Cause) -> Result<Option<Arc<LiveRun>>, Failure> {
         let now = self.services.shared.clock.now();
         let charge = Charge { credits: 0, allowed: None, cycle: Cycle::at(now, now) };
         let (runs, failed) = (self.services.runs(), || Failure::failed("cannot start the search"));
         match runs.start(runs.new_run(self.account, search, cause, charge, Origin::CLI)) {
-            Ok(StartResult::Started(run)) => runs.live(run.id).ok_or_else(failed),
+            Ok(StartResult::Started(run)) => runs.live(run.id).ok_or_else(failed).map(Some),
+            Err(refusal) if refusal.code == Code::Suppressed => Ok(None),
             Err(refusal) if refusal.code == Code::InvalidRequest => Err(Failure::usage(refusal)),
             Err(refusal) if refusal.code == Code::PremiumUnavailable => Err(self.browser_error()),
             Ok(_) | Err(_) => Err(failed()),
@@ -134,20 +144,6 @@ impl LocalSearches<'_> {
         })
     }
 
-    /// Starts a search. Returns `None` if its query is suppressed.
-    fn begin(&self, mut search: Search) -> Result<Option<Arc<LiveRun>>, Failure> {
-        let runs = self.services.runs();
-        let query = Query::parse(search.search_type, &search.query).map_err(Failure::usage)?;
-        if runs.suppressed().holds(&query) {
-            return Ok(None);
-        }
-        search.choice = runs.catalog().with_ids(search.search_type, search.choice);
-        if let Some(order) = &mut search.follow {
-            Arc::make_mut(order).choice = search.choice.clone();
-        }
-        self.start(search, Cause::Request).map(Some)
-    }
-
     /// Passes the events of a run to `sink`, and then those of the searches that its leads start.
     fn follow(&self, run: &LiveRun, sink: &mut Sink<'_>) -> ControlFlow<()> {
         let runs = self.services.runs();
@@ -163,7 +159,7 @@ impl LocalSearches<'_> {
             let (options, follow) = (records[0].summary.options, order.clone());
             let search = Search { options, choice, follow, ..Search::plain(&query) };
             // A lead whose search cannot be started now is skipped.
-            if let Ok(run) = self.start(search, Cause::Lead(member)) {
+            if let Ok(Some(run)) = self.start(search, Cause::Lead(member)) {
                 records.push(self.watch(&run, sink)?);
             }
         }
