@@ -23,12 +23,12 @@ use crate::sandbox::{Sandbox, SandboxOptions, SiteBehavior};
 /// request, and without one nothing is proven.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Returns the outcome that a module must give for one fault; `None` if the fault does not apply to the
-/// module.
-type RequiredVerdict = fn(&Module) -> Option<ExpectedOutcome>;
+/// A fault: its name, the behaviour of every site, and the outcome that a module must give, or `None` if the fault does not
+/// apply to the module.
+type Fault = (&'static str, SiteBehavior, fn(&Module) -> Option<ExpectedOutcome>);
 
-/// The faults in the order of the report: name, behaviour of every site, required outcome.
-const FAULTS: [(&str, SiteBehavior, RequiredVerdict); 8] = [
+/// The faults in the order of the report.
+const FAULTS: [Fault; 8] = [
     ("challenge", SiteBehavior::Blocked, |_| Some(Exactly(Outcome::Blocked))),
     // The front page of the queried domain can be a login page, so that page is no barrier.
     ("login_wall", SiteBehavior::LoginPage, |module| {
@@ -58,43 +58,41 @@ pub fn prove_modules(
     stop: &Stop,
     progress: impl FnMut(usize, usize),
 ) -> Result<Vec<ModuleProof>, Failure> {
-    let Some(options) = sandbox_options(engine.sandbox) else {
-        if faults {
-            return Err(Failure::usage("--faults needs --sandbox: faults are simulated"));
+    let (simulated_web, checker, seed) = match sandbox_options(engine.sandbox) {
+        Some(options) => {
+            let seed = options.seed;
+            let (web, checker) = simulated(modules, engine, options);
+            (Some(web), checker, seed)
         }
-        let checker = checker(engine, prober(engine)?.0, operator_keys(engine));
-        let seed = RandomState::new().hash_one(modules.len());
-        let browser_jobs = engine.browsers.browser_sessions;
-        let options = ProofOptions { browser_jobs, ..options_of(engine, checker, seed) };
-        return Ok(prove(modules, &options, stop, progress));
+        None if faults => return Err(Failure::usage("--faults needs --sandbox: faults are simulated")),
+        None => {
+            let seed = RandomState::new().hash_one(modules.len());
+            (None, checker(engine, prober(engine)?.0, operator_keys(engine)), seed)
+        }
     };
-    let (web, checker) = simulated(modules, engine, options.clone());
-    let mut proof = ProofOptions { simulated: true, ..options_of(engine, checker, options.seed) };
-    for (name, behavior, wants) in FAULTS.iter().filter(|_| faults) {
-        let options = SandboxOptions { shares: vec![(*behavior, 1.0)], ..SandboxOptions::perfect() };
+    let fault = |&(name, behavior, wants): &Fault| {
+        let options = SandboxOptions { shares: vec![(behavior, 1.0)], ..SandboxOptions::perfect() };
         let (_, checker) = simulated(modules, engine, options);
-        let timeout = if *behavior == SiteBehavior::Silent { SILENCE_TIMEOUT } else { engine.check_timeout };
-        proof.faults.push(SimulatedFault { name, checker, timeout, wants: *wants });
-    }
-    let mut proofs = prove(modules, &proof, stop, progress);
-    if !stop.is_set() {
+        let timeout = if behavior == SiteBehavior::Silent { SILENCE_TIMEOUT } else { engine.check_timeout };
+        SimulatedFault { name, checker, timeout, wants }
+    };
+    let workers = engine.check_workers;
+    let options = ProofOptions {
+        checker,
+        simulated: simulated_web.is_some(),
+        faults: FAULTS.iter().filter(|_| faults).map(fault).collect(),
+        jobs: descriptors::checks(workers),
+        host_concurrency: engine.host_concurrency,
+        // The simulated web renders pages without real browsers, so as many run as there are workers.
+        browser_jobs: if simulated_web.is_some() { workers } else { engine.browsers.browser_sessions },
+        timeout: engine.check_timeout,
+        seed,
+    };
+    let mut proofs = prove(modules, &options, stop, progress);
+    if let Some(web) = simulated_web.filter(|_| !stop.is_set()) {
         explain(&mut proofs, &web);
     }
     Ok(proofs)
-}
-
-fn options_of(engine: &EngineConfig, checker: Arc<Checker>, seed: u64) -> ProofOptions {
-    ProofOptions {
-        checker,
-        simulated: false,
-        faults: Vec::new(),
-        jobs: descriptors::checks(engine.check_workers),
-        host_concurrency: engine.host_concurrency,
-        // The simulated web renders pages without real browsers, so as many run as there are workers.
-        browser_jobs: engine.check_workers,
-        timeout: engine.check_timeout,
-        seed,
-    }
 }
 
 /// Returns a simulated web, and a checker with all keys that sends its requests there.
