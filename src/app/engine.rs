@@ -1,6 +1,5 @@
 //! The parts of all commands that ask sites: catalogue, prober, checker, keys.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use log::{debug, info, warn};
@@ -12,7 +11,7 @@ use crate::modules::checker::Checker;
 use crate::modules::import::report::NoteKind;
 use crate::modules::keys::OperatorKeys;
 use crate::modules::near::did_you_mean;
-use crate::modules::probe::Prober;
+use crate::modules::probe::{Browsers, Prober};
 use crate::net::{HttpProber, NetConfig, RealBrowsers};
 use crate::sandbox::SandboxOptions;
 
@@ -43,7 +42,7 @@ pub(super) fn sandbox_options(mode: SandboxMode) -> Option<SandboxOptions> {
 }
 
 /// A prober, and the browser that it uses.
-type ProberParts = (Arc<dyn Prober>, Option<Arc<RealBrowsers>>);
+type ProberParts = (Arc<dyn Prober>, Option<Arc<dyn Browsers>>);
 
 /// Returns the prober of the real web for the configuration, with a browser if one is configured.
 pub(super) fn prober(config: &EngineConfig) -> Result<ProberParts, Failure> {
@@ -80,21 +79,18 @@ pub(super) fn checker(config: &EngineConfig, prober: Arc<dyn Prober>, keys: Oper
 /// Fails for a `--key` that no module uses.
 pub fn check_keys(config: &EngineConfig, catalog: &Catalog) -> Result<(), Failure> {
     let known = catalog.key_names();
+    let names = known.iter().copied().collect::<Vec<_>>().join(", ");
+    let unused = match known.is_empty() {
+        true => "no module of the catalogue uses a key".to_owned(),
+        false => format!("no module uses a key with this name: expected {names}"),
+    };
     let mut flags = config.key_settings.iter().map(|(name, _)| name.as_str());
     if let Some(name) = flags.find(|name| !known.contains(name)) {
         let meant = did_you_mean([name], || known.iter().copied());
-        return Err(Failure::usage(format!("--key {name}: {}{meant}", unused(&known))));
+        return Err(Failure::usage(format!("--key {name}: {unused}{meant}")));
     }
     for name in config.keys.keys().filter(|name| !known.contains(name.as_str())) {
-        warn!("{VARIABLE_PREFIX}{}: {}", name.to_ascii_uppercase(), unused(&known));
+        warn!("{VARIABLE_PREFIX}{}: {unused}", name.to_ascii_uppercase());
     }
     Ok(())
-}
-
-fn unused(known: &BTreeSet<&str>) -> String {
-    if known.is_empty() {
-        return "no module of the catalogue uses a key".to_owned();
-    }
-    let names: Vec<&str> = known.iter().copied().collect();
-    format!("no module uses a key with this name: expected {}", names.join(", "))
 }

@@ -21,7 +21,7 @@ use crate::model::credits::STANDARD_COST;
 use crate::model::drive::{Notification, Subscriber};
 use crate::model::sign_in::SessionLimits;
 use crate::modules::catalog::Catalog;
-use crate::modules::probe::{Browsers, NoBrowser, Prober};
+use crate::modules::probe::{NoBrowser, Prober};
 use crate::runs::service::{ChargeOf, Runs, RunsConfig};
 use crate::runs::suppression::Suppressed;
 use crate::sandbox::Sandbox;
@@ -78,11 +78,7 @@ impl Services {
             .map(|options| Arc::new(Sandbox::new(catalog.modules().iter().cloned(), options)));
         let (http, browsers) = prober(engine)?;
         let prober = sandbox.clone().map_or_else(|| Arc::clone(&http), |sandbox| sandbox as _);
-        let pages: Arc<dyn Browsers> = match (browsers, &sandbox) {
-            (Some(real), _) => real,
-            (None, Some(sandbox)) => Arc::clone(sandbox) as _,
-            (None, None) => Arc::new(NoBrowser),
-        };
+        let pages = browsers.or_else(|| Some(sandbox.clone()? as _)).unwrap_or_else(|| Arc::new(NoBrowser));
         let checker = checker(engine, prober, operator_keys(engine));
         let charging = Arc::clone(&accounts);
         let charge_of: ChargeOf = Box::new(move |account| {
