@@ -8,9 +8,9 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `process` | Chromium: the process and its watchdog, or the operator's |
+//! | `process`, `watchdog.sh` | Chromium: the process and its watchdog, or the operator's |
 //! | `pool` | the browser, the places for pages, and the way of a request |
-//! | `cdp` | a page: its connection, its context, commands and events |
+//! | `cdp`, `write_page.js` | a page: its connection, its context, commands and events |
 //! | `page`, `page_state.js` | waiting for a page |
 //! | `egress` | the egress proxy, through which all traffic of the pages goes |
 //!

@@ -30,28 +30,8 @@ const ATTACH: Duration = Duration::from_secs(5);
 /// The interval at which a start looks for the address, and whether the service ends.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A script that runs Chromium in its own process group. Its standard input is a pipe from this process, which is closed
-/// however this process ends. Then, or when Chromium ends, the script ends the whole group and removes its files.
-const WATCHDOG_SCRIPT: &str = r#"
-exec 3<&0
-"$@" 3<&- </dev/null &
-browser=$!
-exec >/dev/null 2>&1
-trap '' TERM
-{ read -r _ <&3; kill -TERM "$browser"; sleep 2; kill -KILL "$browser"; } &
-wait "$browser"
-kill -TERM 0
-sleep 0.3
-for stat in /proc/[0-9]*/stat; do
-    read -r line <"$stat" || continue
-    id=${line%% *}
-    set -- ${line##*) }
-    [ "$3" = $$ ] && [ "$id" != $$ ] && kill -KILL "$id"
-done
-sleep 0.1
-rm -rf -- "$TMPDIR"
-kill -KILL 0
-"#;
+/// Runs Chromium so that it never outlives this process.
+const WATCHDOG_SCRIPT: &str = include_str!("watchdog.sh");
 
 const FLAGS: [&str; 30] = [
     "--headless=new",
