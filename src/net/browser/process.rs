@@ -2,15 +2,15 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Read as _, Seek as _};
+use std::fs::{self, DirBuilder};
+use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::{self, JoinHandle};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use log::{info, warn};
@@ -18,6 +18,7 @@ use serde_json::Value;
 use ureq::Agent;
 use url::Url;
 
+use crate::base::threads::start;
 use crate::modules::probe::ProbeError;
 use crate::net::failure::out_of_resources;
 
@@ -27,7 +28,7 @@ const PROGRAMS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stab
 const START: Duration = Duration::from_secs(30);
 /// The time limit for the answer of an operator's Chromium.
 const ATTACH: Duration = Duration::from_secs(5);
-/// The interval at which a start looks for the address, and whether the service ends.
+/// The interval at which a start looks whether the service ends.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs Chromium so that it never outlives this process.
@@ -102,18 +103,19 @@ pub(super) struct Browser {
     pub(super) hosts: Vec<IpAddr>,
     /// The number of pages that were opened.
     pub(super) pages: AtomicUsize,
-    process: Option<Process>,
+    /// The standard input of the script, if this process has started the browser.
+    alive: Option<ChildStdin>,
 }
 
 impl Browser {
     /// Returns a browser of the operator.
     pub(super) fn at(addr: SocketAddr, path: String, hosts: Vec<IpAddr>) -> Self {
-        Self { addr, path, hosts, pages: AtomicUsize::new(0), process: None }
+        Self { addr, path, hosts, pages: AtomicUsize::new(0), alive: None }
     }
 
     /// Returns whether this process can end the browser and start another one.
     pub(super) fn is_own(&self) -> bool {
-        self.process.is_some()
+        self.alive.is_some()
     }
 }
 
@@ -166,14 +168,15 @@ impl Launcher {
         // The browser resolves no names except the proxy's, neither for prefetching nor for WebRTC.
         flags.push(format!("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE {}", self.proxy_host).into());
         flags.extend(self.is_unconfined.load(Ordering::Relaxed).then(|| "--no-sandbox".into()));
-        let mut process = Process::spawn(&flags, folder)?;
-        let (addr, path) = process.address(is_closed)?;
+        let (alive, said) = spawn(&flags, folder)?;
+        let (addr, path) = address(&said, is_closed)?;
         info!("Chromium listens on port {}", addr.port());
-        Ok(Browser { process: Some(process), ..Browser::at(addr, path, Vec::new()) })
+        Ok(Browser { alive, ..Browser::at(addr, path, Vec::new()) })
     }
 }
 
-type Address = (SocketAddr, String);
+/// The address of the DevTools protocol with the path of its WebSocket, or why there is none.
+type Said = io::Result<(SocketAddr, String)>;
 
 /// Returns whether a line that Chromium has printed is about its own sandbox, or the namespaces that it needs.
 fn names_sandbox(line: &str) -> bool {
@@ -208,60 +211,51 @@ fn path_at(addr: SocketAddr) -> Result<String, String> {
     Ok(address.ok_or("its answer names no WebSocket")?.path().to_owned())
 }
 
-/// The script and its process group. Dropping it ends them without waiting.
-struct Process {
-    /// The script ends everything when it is closed.
-    _alive: Option<ChildStdin>,
-    /// Waits for the end of the script.
-    waiting: JoinHandle<()>,
-    /// What Chromium prints. The script removes the file's name, not the open file.
-    output: File,
+/// Starts a program with the script, whose standard input is returned: closing it ends the process group, without a wait. Then
+/// comes the address that Chromium prints, and at its end the last line that it has printed, or the one about its sandbox.
+fn spawn(command: &[OsString], folder: PathBuf) -> io::Result<(Option<ChildStdin>, Receiver<Said>)> {
+    let mut watchdog = Command::new("sh")
+        .args(["-c", WATCHDOG_SCRIPT, "sh"])
+        .args(command)
+        .env("TMPDIR", &folder)
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let (alive, output) = (watchdog.stdin.take(), watchdog.stderr.take());
+    let (say, said) = mpsc::channel();
+    let listen = move || {
+        let mut why = "it has ended".to_owned();
+        let lines = output.into_iter().flat_map(|output| BufReader::new(output).split(b'\n'));
+        for line in lines.map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line).into_owned();
+            if let Some(address) = address_in(&line) {
+                let _ = say.send(Ok(address));
+            }
+            if !names_sandbox(&why) {
+                why = line;
+            }
+        }
+        let _ = watchdog.wait();
+        // The script has removed the folder unless it was killed.
+        let _ = fs::remove_dir_all(&folder);
+        let _ = say.send(Err(io::Error::other(why)));
+    };
+    start("browser-output", 128 * 1024, listen)?;
+    Ok((alive, said))
 }
 
-impl Process {
-    fn spawn(command: &[OsString], folder: PathBuf) -> io::Result<Self> {
-        let output = File::options().read(true).append(true).create(true).open(folder.join("output"))?;
-        let mut watchdog = Command::new("sh")
-            .args(["-c", WATCHDOG_SCRIPT, "sh"])
-            .args(command)
-            .env("TMPDIR", &folder)
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(output.try_clone()?)
-            .spawn()?;
-        let alive = watchdog.stdin.take();
-        let wait = move || {
-            let _ = watchdog.wait();
-            // The script has removed the folder unless it was killed.
-            let _ = fs::remove_dir_all(&folder);
-        };
-        let waiting = thread::Builder::new().name("browser-end".into()).stack_size(128 * 1024).spawn(wait)?;
-        Ok(Self { _alive: alive, waiting, output })
-    }
-
-    /// Waits for the address that Chromium prints. If Chromium ends, the error is the last line that it has printed, or the
-    /// one about its sandbox.
-    fn address(&mut self, is_closed: &AtomicBool) -> io::Result<Address> {
-        let until = Instant::now() + START;
-        while Instant::now() < until && !is_closed.load(Ordering::Relaxed) {
-            let (has_ended, mut output) = (self.waiting.is_finished(), Vec::new());
-            self.output.rewind()?;
-            self.output.read_to_end(&mut output)?;
-            let output = String::from_utf8_lossy(&output);
-            // A line may be incomplete.
-            let lines = || output.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-            if let Some(address) = lines().find_map(address_in) {
-                return Ok(address);
-            }
-            if has_ended {
-                let why = lines().find(|line| names_sandbox(line)).or_else(|| lines().next_back());
-                return Err(io::Error::other(why.unwrap_or("it has ended").to_owned()));
-            }
-            thread::sleep(CHECK_INTERVAL);
+/// Waits for the address that Chromium prints.
+fn address(said: &Receiver<Said>, is_closed: &AtomicBool) -> Said {
+    let until = Instant::now() + START;
+    while Instant::now() < until && !is_closed.load(Ordering::Relaxed) {
+        match said.recv_timeout(CHECK_INTERVAL) {
+            Err(RecvTimeoutError::Timeout) => {}
+            said => return said.map_err(io::Error::other)?,
         }
-        Err(io::Error::other("it prints no address"))
     }
+    Err(io::Error::other("it prints no address"))
 }
 
 /// Creates a private folder, which is removed with the browser.
@@ -271,7 +265,7 @@ fn own_folder() -> io::Result<PathBuf> {
 }
 
 /// Parses a line such as "DevTools listening on ws://127.0.0.1:12345/devtools/browser/ID".
-fn address_in(line: &str) -> Option<Address> {
+fn address_in(line: &str) -> Option<(SocketAddr, String)> {
     let url = Url::parse(line.split_once("DevTools listening on ")?.1.trim()).ok()?;
     let addr = url.socket_addrs(|| None).ok()?.into_iter().next()?;
     Some((addr, url.path().to_owned()))
@@ -279,6 +273,8 @@ fn address_in(line: &str) -> Option<Address> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     #[test]
@@ -319,17 +315,17 @@ mod tests {
         }
     }
 
-    /// A script that prints its process id and a child's, and ignores SIGTERM.
-    const IGNORES_SIGTERM: &str = "trap '' TERM; sleep 600 & echo $$ $! >&2; while :; do wait; done";
+    /// A script that writes its process id and a child's into a file, and ignores SIGTERM.
+    const IGNORES_SIGTERM: &str = "trap '' TERM; sleep 600 & echo $$ $! >$TMPDIR/ids; while :; do wait; done";
 
     #[test]
     fn a_browser_that_ignores_sigterm_is_killed_with_all_its_children() {
         let command = ["sh", "-c", IGNORES_SIGTERM].map(OsString::from);
         let folder = own_folder().unwrap();
-        let process = Process::spawn(&command, folder.clone()).unwrap();
+        let process = spawn(&command, folder.clone()).unwrap();
         let mut line = String::new();
-        awaited("they are printed", || {
-            line = fs::read_to_string(folder.join("output")).unwrap();
+        awaited("they are written", || {
+            line = fs::read_to_string(folder.join("ids")).unwrap_or_default();
             line.ends_with('\n')
         });
         let processes: Vec<PathBuf> =
