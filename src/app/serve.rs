@@ -128,15 +128,13 @@ fn open_database(config: &ServeConfig, signals: &mut Signals) -> Result<Option<A
     let until = Instant::now() + wait;
     let mut is_logged = false;
     loop {
-        let error = match store::open(&config.storage.database, store::Role::Server) {
-            Ok(store) => return Ok(Some(store)),
-            Err(error) => error,
-        };
-        if !error.is_transient() || Instant::now() >= until {
-            return Err(Failure::failed(error));
-        }
-        if !std::mem::replace(&mut is_logged, true) {
-            warn!("{error}; retrying for {} s", wait.as_secs());
+        match store::open(&config.storage.database, store::Role::Server) {
+            Err(error) if error.is_transient() && Instant::now() < until => {
+                if !std::mem::replace(&mut is_logged, true) {
+                    warn!("{error}; retrying for {} s", wait.as_secs());
+                }
+            }
+            opened => return opened.map(Some).map_err(Failure::failed),
         }
         if let Some(signal) = signals.pending().next() {
             info!("signal {signal}: stopping before the database could be opened");
