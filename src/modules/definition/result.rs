@@ -112,6 +112,8 @@ pub enum Transform {
     StripAt,
     /// Removes a leading `mailto:` and a trailing query.
     StripMailto,
+    /// Decodes an email address that Cloudflare hides in a page (`data-cfemail`).
+    CloudflareEmail,
     /// Takes the last word that white space separates (the host in `10 mx.example.`).
     LastWord,
     /// Converts seconds since 1970 to RFC 3339.

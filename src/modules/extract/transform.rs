@@ -42,6 +42,7 @@ pub(crate) fn apply(transform: Transform, value: Value, base: Option<&Url>) -> V
         Transform::StripDot => text.strip_suffix('.').map(Value::from),
         Transform::StripAt => text.trim_start().strip_prefix('@').map(Value::from),
         Transform::StripMailto => Some(strip_mailto(&text).into()),
+        Transform::CloudflareEmail => cloudflare_email(&text).map(Value::from),
         Transform::LastWord => text.split_whitespace().next_back().map(Value::from),
         Transform::UnixTime => unix_time(&text, 1.0),
         Transform::UnixMillis => unix_time(&text, 1000.0),
@@ -77,6 +78,14 @@ fn strip_mailto(text: &str) -> &str {
     let is_mailto = text.get(..7).is_some_and(|scheme| scheme.eq_ignore_ascii_case("mailto:"));
     let address = if is_mailto { &text[7..] } else { text };
     address.split('?').next().unwrap_or(address)
+}
+
+/// Returns the address in an attribute `data-cfemail`: in hex, a byte and the address, each byte of which is xored with it.
+fn cloudflare_email(text: &str) -> Option<String> {
+    let byte = |at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+    let bytes = (0..text.len()).step_by(2).map(byte).collect::<Option<Vec<u8>>>()?;
+    let (key, hidden) = bytes.split_first()?;
+    String::from_utf8(hidden.iter().map(|byte| byte ^ key).collect()).ok()
 }
 
 /// Returns the time of a Unix timestamp with the given number of units per second.
@@ -150,6 +159,9 @@ mod tests {
             (StripDot, json!("a.b."), json!("a.b")),
             (StripAt, json!("@bob"), json!("bob")),
             (StripMailto, json!("MAILTO:a@b.c?subject=x"), json!("a@b.c")),
+            (CloudflareEmail, json!("422302206c21"), json!("a@b.c")),
+            (CloudflareEmail, json!("422302206c2"), json!("422302206c2")),
+            (CloudflareEmail, json!("bü"), json!("bü")),
             (LastWord, json!("10 mx.example."), json!("mx.example.")),
             (JsonText, json!("b\\u00fc\\nc"), json!("bü\nc")),
             (JsonText, json!("\\x \", \""), json!("\\x \", \"")),
@@ -199,7 +211,7 @@ mod tests {
         #[test]
         fn no_transform_panics(text in any::<String>()) {
             for transform in [Trim, Lower, AbsoluteUrl, HtmlText, UrlDecode, JsonText, UrlHost, LastPathSegment, StripWildcard,
-                StripDot, StripAt, StripMailto, LastWord, UnixTime, UnixMillis, DateTime, Number] {
+                StripDot, StripAt, StripMailto, CloudflareEmail, LastWord, UnixTime, UnixMillis, DateTime, Number] {
                 let _ = apply(transform, Value::from(text.as_str()), Url::parse(&text).ok().as_ref());
             }
         }
