@@ -94,7 +94,14 @@ fn username_modules_name_the_metadata_of_accounts_as_the_manual_does() {
     assert!(unknown.is_empty(), "not in METADATA: {unknown:#?}");
 }
 
-const RESOLVERS: [&str; 3] = ["dns.google", "cloudflare-dns.com", "security.cloudflare-dns.com"];
+const RESOLVERS: [&str; 6] = [
+    "dns.google",
+    "cloudflare-dns.com",
+    "security.cloudflare-dns.com",
+    "family.cloudflare-dns.com",
+    "dns.adguard-dns.com",
+    "family.adguard-dns.com",
+];
 /// Third parties that contact the site when they are queried.
 const SCANNERS: [&str; 2] = ["observatory-api.mdn.mozilla.net", "federationtester.matrix.org"];
 
