@@ -7,6 +7,28 @@ use sightline::modules::definition::{Contact, Entry, METADATA, Method, ResultTyp
 use super::loading::sites;
 use super::*;
 
+/// Adds the names of the members with a constant text.
+fn constants(value: &Value, names: &mut BTreeSet<String>) {
+    let Value::Object(members) = value else {
+        return value.as_array().into_iter().flatten().for_each(|it| constants(it, names));
+    };
+    for (name, member) in members {
+        constants(member, names);
+        if member.as_str().is_some_and(|text| text.starts_with("const:")) {
+            names.insert(name.clone());
+        }
+    }
+}
+
+/// A member with the id of a module for usernames names an account there, such as `listed`, which is a site.
+#[test]
+fn no_constant_names_an_account() {
+    let mut names = BTreeSet::new();
+    builtin().modules().iter().for_each(|module| constants(&json!(module.entry()), &mut names));
+    let sites: BTreeSet<String> = entries(SearchType::Username).map(|entry| entry.id.to_string()).collect();
+    assert!(names.len() > 10 && names.is_disjoint(&sites), "{:?}", names.intersection(&sites));
+}
+
 /// The entries of the modules of a type.
 fn entries(search_type: SearchType) -> impl Iterator<Item = &'static Entry> {
     let modules = builtin().modules().iter().filter(move |module| module.search_type() == search_type);
