@@ -13,7 +13,7 @@ use crate::base::ids::RunId;
 use crate::http::Reply;
 use crate::model::diff::Diff;
 use crate::model::notes::{
-    self, Annotation, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, RunNotesUpdate,
+    self, Annotation, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, RunNotesUpdate, Verdict,
 };
 use crate::model::refusal::Refusal;
 use crate::model::run::{RunSummary, Status};
@@ -182,8 +182,10 @@ pub struct AnnotationBody {
     #[schema(value_type = Option<String>, max_length = 1000, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
         examples("Same picture as on GitLab"))]
     note: Option<Option<String>>,
-    /// Whether the result belongs to another person than the one who is searched.
-    not_this_person: Option<bool>,
+    /// New verdict: whether the result belongs to the one who is searched. `null` removes it.
+    #[serde(default, deserialize_with = "request::given")]
+    #[schema(value_type = Option<Verdict>)]
+    verdict: Option<Option<Verdict>>,
 }
 
 /// Changes the tags and the note of a run.
@@ -206,19 +208,19 @@ pub fn note_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     Ok(ok_json(&summary))
 }
 
-/// Changes the annotation of a result.
+/// Changes the verdict and the note on a result.
 ///
-/// The note and the mark are for the owner of the run. The result then has the member `annotation`, in the run and in
-/// exports, as long as a note or the mark is set; streams omit it. A result that is marked as that of another person
-/// is omitted from the summary in the web app. Costs no credits.
-#[utoipa::path(patch, path = "/v1/searches/{run_id}/results/{result_id}/annotation",
-    request_body(content = AnnotationBody, example = json!({"note": "Same picture as on GitLab"})),
+/// They are for the owner of the run. The result then has the member `annotation`, in the run and in exports, as long as one
+/// of them is set; streams omit it. Results that are mine are one person. Those that are not mine are left out of people,
+/// leads, the graph, the summary and the timeline. Costs no credits.
+#[utoipa::path(patch, path = "/v1/searches/{run_id}/results/{result_id}",
+    request_body(content = AnnotationBody, example = json!({"verdict": "mine", "note": "Same picture as on GitLab"})),
     responses((status = 200, body = Annotation)))]
 pub fn annotate_result(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
-    let AnnotationBody { note: text, not_this_person } = request::json(call.request)?;
+    let AnnotationBody { note: text, verdict } = request::json(call.request)?;
     let note = text.map(|text| notes::note(&text.unwrap_or_default(), MAX_RESULT_NOTE)).transpose()?;
-    let update = AnnotationUpdate { note, not_this_person };
+    let update = AnnotationUpdate { note, verdict };
     let result = call.id_in("result_id", "result")?;
     let annotation = api.store.annotate(id, result, account, &update, &call.origin()?)?;
     Ok(ok_json(&annotation.ok_or_else(|| Refusal::no_such("result"))?))

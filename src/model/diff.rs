@@ -8,6 +8,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType};
 
 use crate::base::clock::millis;
 use crate::base::ids::RunId;
+use crate::model::notes::Verdict;
 use crate::model::run::Status;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
@@ -95,6 +96,11 @@ pub struct Difference {
     /// Number of the result in the run after; null if it is not there.
     #[schema(minimum = 1)]
     pub after_id: Option<u32>,
+    /// Present only if the owner has judged the result, in the run before or else in the run after. Results that are mine or
+    /// unsure come first in each list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub verdict: Option<Verdict>,
     /// Data that differs: what identifies first, counts and times last. Empty if only one run has the result.
     pub fields: Vec<FieldChange>,
     /// Why nobody can say more. Only results in `unknown` have an entry here.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::base::text::plain;
+use crate::base::words::words;
 use crate::model::refusal::Refusal;
 
 /// The maximum number of tags of a run.
@@ -51,14 +52,39 @@ pub struct RunNotesUpdate {
     pub note: Option<Option<String>>,
 }
 
+words! {
+    /// Whether a result belongs to the one who is searched, as the owner of the run has found: `mine`, `not_mine` or `unsure`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Verdict {
+        /// It does.
+        Mine = "mine",
+        /// The owner has looked, and cannot tell.
+        Unsure = "unsure",
+        /// It belongs to somebody else.
+        NotMine = "not_mine",
+    }
+}
+
+/// Returns the place of a result with this verdict among others: what is mine comes first, what is not mine last.
+pub fn place(verdict: Option<Verdict>) -> u8 {
+    match verdict {
+        Some(Verdict::Mine) => 0,
+        Some(Verdict::Unsure) => 1,
+        None => 2,
+        Some(Verdict::NotMine) => 3,
+    }
+}
+
 /// What the owner of a run notes about a result.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Annotation {
     /// Note of at most 1,000 characters; null if there is none.
     #[schema(max_length = 1000, examples("Same picture as on GitLab"))]
     pub note: Option<String>,
-    /// Whether the result belongs to another person than the one who is searched.
-    pub not_this_person: bool,
+    /// Verdict of the owner; null if there is none. It decides which people, summary, graph and timeline a result is part of.
+    #[schema(required)]
+    pub verdict: Option<Verdict>,
 }
 
 /// A change of the annotation of a result. What is `None` stays as it is.
@@ -66,8 +92,8 @@ pub struct Annotation {
 pub struct AnnotationUpdate {
     /// The new note, or `Some(None)` to remove it.
     pub note: Option<Option<String>>,
-    /// The new mark.
-    pub not_this_person: Option<bool>,
+    /// The new verdict, or `Some(None)` to remove it.
+    pub verdict: Option<Option<Verdict>>,
 }
 
 /// Returns the tag in its stored form, which is in lower case. `field` names it in a refusal.

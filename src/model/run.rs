@@ -13,7 +13,7 @@ use crate::base::ids::{AccountId, BatchId, RunId, WatchId};
 use crate::base::words::words;
 use crate::model::coverage::{Coverage, Cut};
 use crate::model::follow::{FollowOrder, Membership};
-use crate::model::notes::{Annotation, RunNotes, StoredNotes};
+use crate::model::notes::{self, Annotation, RunNotes, StoredNotes, Verdict};
 use crate::modules::catalog::Choice;
 use crate::modules::module::Module;
 use crate::modules::outcome::{OpenCircuit, Outcome};
@@ -109,9 +109,30 @@ impl ResultRecord {
         url.as_str().or_else(|| url.get(0)?.as_str())
     }
 
-    /// Returns whether the owner of the run has marked the result as that of another person.
-    pub fn is_of_another_person(&self) -> bool {
-        self.annotation.as_ref().is_some_and(|annotation| annotation.not_this_person)
+    /// Returns what the owner has noted about the result.
+    pub fn note(&self) -> Option<&str> {
+        self.annotation.as_ref()?.note.as_deref()
+    }
+
+    /// Returns a text in the metadata.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.metadata.get(name)?.as_str().map(str::trim).filter(|text| !text.is_empty())
+    }
+
+    /// Returns the verdict of the owner of the run.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.annotation.as_ref()?.verdict
+    }
+
+    /// Returns the place among other results: what is mine comes first, what is not mine last.
+    pub fn place(&self) -> u8 {
+        notes::place(self.verdict())
+    }
+
+    /// Returns whether the owner has found that it belongs to somebody else. What is not mine says nothing about who is
+    /// searched.
+    pub fn is_not_mine(&self) -> bool {
+        self.verdict() == Some(Verdict::NotMine)
     }
 }
 

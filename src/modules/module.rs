@@ -137,6 +137,13 @@ impl Module {
         hosts
     }
 
+    /// Returns the address of the page for people about the query, if there is one that needs no answer.
+    pub fn page(&self, query: &Query) -> Option<String> {
+        let (name, saved, searches) = (self.name_of(query), Saved::new(), Searches::default());
+        let values = Values::new(self.entry.host(), query, &name, &saved, &searches);
+        self.entry.profile.as_ref()?.fill(&values).ok()
+    }
+
     /// Returns the hosts of the first source that are the same for all queries. A host may occur twice.
     pub fn first_hosts(&self) -> impl Iterator<Item = &str> {
         let first = self.sources().into_iter().next().unwrap_or_default();

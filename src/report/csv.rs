@@ -3,7 +3,7 @@
 //!
 //! Metadata that most profiles have are separate columns, empty for a result without them. The column
 //! `metadata` contains all metadata as JSON. `sources` lists the ids of the modules that found the result.
-//! `note` and `not_this_person` are what the owner of the run has noted.
+//! `note` and `verdict` are what the owner of the run has noted.
 
 use std::io::{self, Write};
 
@@ -36,8 +36,8 @@ const COLUMNS: [Column; 19] = [
     ("since", |it| text_of(it.metadata.get("created_at"))),
     ("sources", |it| merge::modules(it).join(" ")),
     ("metadata", metadata),
-    ("note", |it| it.annotation.as_ref().and_then(|it| it.note.clone()).unwrap_or_default()),
-    ("not_this_person", |it| if it.is_of_another_person() { "true".to_owned() } else { String::new() }),
+    ("note", |it| it.note().unwrap_or_default().to_owned()),
+    ("verdict", |it| it.verdict().map_or_else(String::new, |it| it.to_string())),
 ];
 
 /// Writes the header and a row for each result.

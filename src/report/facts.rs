@@ -40,9 +40,9 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Returns the facts in these results, without those that are marked as results of another person.
+    /// Returns the facts in these results, without those that are not mine.
     pub fn of(results: &[ResultRecord], now: Timestamp) -> Self {
-        let results: Vec<&ResultRecord> = results.iter().filter(|it| !it.is_of_another_person()).collect();
+        let results: Vec<&ResultRecord> = results.iter().filter(|it| !it.is_not_mine()).collect();
         let mut created = events(results.iter().copied(), now);
         created.retain(|event| event.title == ACCOUNTS);
         let lists = LISTS.iter().map(|(name, members, key)| (*name, facts(&results, members, key)));

@@ -26,6 +26,7 @@ use crate::model::diff::{Cause, ComparedRun, Diff, DiffCounts, Difference, Field
 use crate::model::entity::identified::Entity;
 use crate::model::entity::merge::{self, MAX_SOURCES, SOURCES};
 use crate::model::entity::{EntityKey, folded};
+use crate::model::notes::place;
 use crate::model::refusal::{Code, Refusal};
 use crate::model::run::{ModuleReport, ResultRecord, Status};
 use crate::modules::definition::ResultType;
@@ -132,9 +133,9 @@ fn check(before: &Findings<'_>, after: &Findings<'_>) -> Result<(), Refusal> {
 }
 
 /// Returns what differences are sorted by, in the order in which people read them.
-fn for_people(it: &Difference) -> (String, String, String, Option<String>) {
+fn for_people(it: &Difference) -> (u8, String, String, String, Option<String>) {
     let folded = |text: &Option<String>| text.as_deref().unwrap_or_default().to_lowercase();
-    (it.result_type.clone(), folded(&it.platform), folded(&it.value), it.value.clone())
+    (place(it.verdict), it.result_type.clone(), folded(&it.platform), folded(&it.value), it.value.clone())
 }
 
 /// Returns a result that one of the runs has, or both, without the fields that differ.
@@ -142,7 +143,9 @@ fn difference(one: Option<&Entry>, other: Option<&Entry>, mut undecided: Vec<Und
     undecided.sort_by_cached_key(|it| (it.module.clone(), it.run, it.cause));
     let [before_id, after_id] = [one, other].map(|entry| entry.map(|entry| entry.record.id));
     let shown = other.or(one).map(|entry| &entry.record);
+    let verdict = |entry: Option<&Entry>| entry?.record.verdict();
     Difference {
+        verdict: verdict(one).or_else(|| verdict(other)),
         result_type: shown.map(|record| record.result_type.clone()).unwrap_or_default(),
         platform: shown.and_then(|record| record.platform.clone()),
         value: shown.and_then(|record| record.value.clone()),
@@ -374,7 +377,10 @@ fn unordered(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::ids::RunId;
     use crate::model::entity::tests::record;
+    use crate::modules::catalog::Catalog;
+    use crate::modules::query::{Query, SearchType};
 
     fn names(before: &Value, after: &Value) -> Vec<String> {
         let [before, after] = [before, after].map(|it| record(1, "account", "octocat", it));
@@ -390,6 +396,22 @@ mod tests {
             json!({"followers": 2, "badge": "b", "last_seen_at": "y", "display_name": "B", "website": "c"});
         let wanted = ["display_name", "website", "bio", "badge", "followers", "last_seen_at"];
         assert_eq!(names(&before, &after), wanted);
+    }
+
+    #[test]
+    fn what_is_mine_or_unsure_comes_first_and_what_is_not_mine_last() {
+        let results = [Some("not_mine"), None, Some("unsure"), Some("mine")].map(|verdict| {
+            let result = record(1, "account", verdict.unwrap_or("none"), &json!({}));
+            let annotation = json!({"note": null, "verdict": verdict});
+            ResultRecord { annotation: Some(serde_json::from_value(annotation).unwrap()), ..result }
+        });
+        let run = |results| {
+            Findings::new(RunId::new(), Query::parse(SearchType::Username, "ana").unwrap(), results)
+        };
+        let catalog = Catalog::from_text("none", "[]").unwrap();
+        let diff = Diff::between(&run(&results), &run(&[]), catalog.profiles()).unwrap();
+        let shown: Vec<_> = diff.unknown.iter().map(|it| it.value.as_deref().unwrap()).collect();
+        assert_eq!(shown, ["mine", "unsure", "none", "not_mine"]);
     }
 
     #[test]

@@ -77,6 +77,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!(29, "0029_reports"),
     migration!(30, "0030_links"),
     migration!(31, "0031_free"),
+    migration!(32, "0032_verdicts"),
 ];
 
 /// Makes the tables of a database in memory.

@@ -33,6 +33,7 @@ use crate::model::coverage::Coverage;
 use crate::model::drive::InstanceId;
 use crate::model::event::EventType;
 use crate::model::follow::{Class, FollowEnd, FollowOrder, Lookup};
+use crate::model::notes::Verdict;
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunError, RunOptions, Status};
 use crate::model::search::Search;
 use crate::model::watch::{ChangeKind, Interval, PauseReason, WatchState};
@@ -190,7 +191,7 @@ cells! {
     Timestamp: |cell| Some(Self::from_millisecond(i64::from_cell(cell)?).unwrap_or(Self::MAX));
     serde_json::Value, Choice, Coverage, FollowEnd, FollowOrder, Progress, ResultRecord,
     RunError, RunOptions, Search, Vec<Lookup>, Vec<String>: |cell| decode(&String::from_cell(cell)?).ok();
-    BatchStatus, ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, WatchState:
+    BatchStatus, ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, Verdict, WatchState:
         |cell| Self::from_name(&String::from_cell(cell)?);
     Vec<ChangeKind>: |cell| named(cell, ChangeKind::from_name);
     Vec<EventType>: |cell| named(cell, EventType::from_name);
@@ -263,7 +264,7 @@ parameters! {
     Uuid: Value::from;
     AccountId, BatchId, KeyId, RunId, SessionId, WebhookId, DeliveryId, WatchId, WatchChangeId: |id| id.0.value();
     Timestamp: |at| at.as_millisecond().value();
-    ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, WatchState:
+    ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, Verdict, WatchState:
         |word| word.as_str().value();
 }
 

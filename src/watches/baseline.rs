@@ -4,6 +4,7 @@
 //! comes to another one. The results are kept here, because the run that found them may be deleted by then.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -11,6 +12,7 @@ use serde_json::json;
 use crate::base::ids::RunId;
 use crate::model::diff::{Diff, Difference};
 use crate::model::entity::{EntityKey, merge};
+use crate::model::notes::StoredNotes;
 use crate::model::refusal::Refusal;
 use crate::model::run::{ModuleReport, ResultRecord, Status};
 use crate::model::watch::{ChangeKind, FoundChange};
@@ -36,6 +38,21 @@ pub struct Baseline {
 }
 
 impl Baseline {
+    /// Adds what the owner has noted since about the results of the baseline. `notes` reads those of a run.
+    ///
+    /// # Errors
+    /// Returns the errors of `notes`.
+    pub fn annotate<E>(&mut self, notes: impl Fn(RunId) -> Result<StoredNotes, E>) -> Result<(), E> {
+        let mut of_runs = BTreeMap::new();
+        for Known { run, seen } in &mut self.results {
+            if !of_runs.contains_key(run) {
+                of_runs.insert(*run, notes(*run)?);
+            }
+            of_runs[run].annotate(slice::from_mut(seen));
+        }
+        Ok(())
+    }
+
     /// Compares a run that has ended with this baseline. Returns what has changed, and the baseline for the next run.
     /// A run that failed proves nothing and leaves the baseline as it is.
     ///

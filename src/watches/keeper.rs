@@ -172,9 +172,10 @@ impl WatchKeeper {
         let Some(run) = record.findings() else { return nothing };
         let catalog = self.runs.catalog();
         // A baseline that cannot be read is that of a watch without a run, so that the watch continues.
-        let before: Option<Baseline> =
-            ended.baseline.as_ref().and_then(|text| serde_json::from_str(text).ok());
-        match before.unwrap_or_default().compare(&run, catalog.profiles()) {
+        let before = ended.baseline.as_ref().and_then(|text| serde_json::from_str(text).ok());
+        let mut before: Baseline = before.unwrap_or_default();
+        before.annotate(|run| self.store.notes(run))?;
+        match before.compare(&run, catalog.profiles()) {
             Ok((changes, baseline)) => {
                 Ok(Comparison { changes, baseline: Some(json!(baseline).to_string()) })
             }

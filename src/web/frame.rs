@@ -16,6 +16,8 @@ pub(super) static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
     Assets(vec![
         Asset::new("app.css", STYLES.as_bytes()),
         Asset::new("app.js", SCRIPTS.as_bytes()),
+        Asset::new("graph.js", include_bytes!("assets/graph.js")),
+        Asset::new("cytoscape.js", include_bytes!("../api/docs/assets/cytoscape.js.gz")),
         Asset::new("icon.svg", include_bytes!("../api/docs/assets/icon.svg")),
     ])
 });
@@ -37,6 +39,8 @@ const SCRIPTS: &str = concat!(
     include_str!("assets/batch.js"),
     "}\n{\n",
     include_str!("assets/refresh.js"),
+    "}\n{\n",
+    include_str!("assets/results.js"),
     "}\n",
 );
 
@@ -68,19 +72,56 @@ pub struct CurrentUser {
     pub is_operator: bool,
 }
 
+/// A page of the menu: its path and its title.
+type Page = (&'static str, &'static str);
+
+/// The entries of the menu, each with the pages that belong to it and are listed above their content.
+const MENU: [(Page, &[Page]); 3] = [
+    (
+        ("/app", "Search"),
+        &[("/app/searches", "History"), ("/app/batches", "Batches"), ("/app/watches", "Watches")],
+    ),
+    (
+        ("/app/account", "Settings"),
+        &[("/app/account", "Account"), ("/app/keys", "API keys"), ("/app/webhooks", "Webhooks")],
+    ),
+    (("/app/operator", "Operator"), &[]),
+];
+
 impl Frame {
     /// Returns the address of the asset with this name.
     pub fn asset(&self, name: &str) -> String {
         format!("{}/app/assets/{}", self.root, ASSETS.address(name))
     }
 
-    /// Returns `aria-current` for the menu entry of a page and the pages below it: `page`, `true`, or none.
-    pub fn section(&self, pattern: &str) -> Option<&'static str> {
-        match self.here.strip_prefix(pattern) {
-            Some("") => Some("page"),
-            Some(below) if below.starts_with('/') => Some("true"),
-            _ => None,
+    /// Returns the pages of the menu, each with `aria-current` if this page belongs to it.
+    pub fn menu(&self) -> Vec<(Page, Option<&'static str>)> {
+        let is_operator = self.who.as_ref().is_some_and(|who| who.is_operator);
+        let shown =
+            MENU.iter().map(|(page, _)| *page).filter(|(path, _)| is_operator || *path != "/app/operator");
+        let current = self.entry().0;
+        shown.map(|page| (page, (page == current).then(|| self.current(page.0)))).collect()
+    }
+
+    /// Returns the pages beside this one. A search and its results have none.
+    pub fn places(&self) -> Vec<(Page, Option<&'static str>)> {
+        if self.who.is_none() || self.here.starts_with("/app/searches/") {
+            return Vec::new();
         }
+        let current = |path| self.here.starts_with(path).then(|| self.current(path));
+        self.entry().1.iter().map(|page| (*page, current(page.0))).collect()
+    }
+
+    /// Returns the entry of the menu to which the page belongs.
+    fn entry(&self) -> &'static (Page, &'static [Page]) {
+        let is_of = |(page, pages): &&(Page, &[Page])| {
+            pages.iter().chain([page]).any(|page| self.here.starts_with(page.0))
+        };
+        MENU.iter().rev().find(is_of).unwrap_or(&MENU[0])
+    }
+
+    fn current(&self, path: &str) -> &'static str {
+        if self.here == path { "page" } else { "true" }
     }
 
     /// Returns the error to show at this field of the form.

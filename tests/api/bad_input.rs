@@ -65,7 +65,7 @@ fn malformed_unknown_deleted_and_foreign_runs_are_the_same_404() {
         let answer = |id: &String| {
             let request = server.request(&method, &path.replace("{run_id}", id)).key(&server.key);
             let request = request.header("X-Request-Id", "same");
-            let notes = json!({"tags": ["x"], "not_this_person": true});
+            let notes = json!({"tags": ["x"], "verdict": "mine"});
             let answer = if method == "PATCH" { request.json(&notes).send() } else { request.send() };
             answer.is_error(404, "not_found");
             String::from_utf8(answer.body).unwrap()

@@ -47,7 +47,7 @@ fn notes_on_an_ended_run_and_its_deletion_are_seen_at_all_instances() {
         }
         for (path, body) in [
             (path.clone(), json!({"note": "seen", "tags": ["case-7"]})),
-            (format!("{path}/results/1/annotation"), json!({"not_this_person": true})),
+            (format!("{path}/results/1"), json!({"verdict": "unsure"})),
         ] {
             let answer = two.request("PATCH", &path).key(&two.key).json(&body).send();
             assert_eq!(answer.status, 200, "{answer}");
@@ -55,8 +55,9 @@ fn notes_on_an_ended_run_and_its_deletion_are_seen_at_all_instances() {
         for server in [one, two] {
             eventually("the notes are shown", || {
                 let shown = server.get(&path).json();
-                let mark = &shown["results"][0]["annotation"]["not_this_person"];
-                (&shown["note"], &shown["tags"], mark) == (&json!("seen"), &json!(["case-7"]), &json!(true))
+                let mark = &shown["results"][0]["annotation"]["verdict"];
+                (&shown["note"], &shown["tags"], mark)
+                    == (&json!("seen"), &json!(["case-7"]), &json!("unsure"))
             });
         }
         assert_eq!(two.delete(&path).status, 204);

@@ -4,7 +4,7 @@ use sightline::base::storage::StorageError;
 use sightline::model::account::BATCH;
 use sightline::model::audit::Origin;
 use sightline::model::drive::{Delta, Write};
-use sightline::model::notes::{Annotation, AnnotationUpdate};
+use sightline::model::notes::{Annotation, AnnotationUpdate, Verdict};
 use sightline::model::start::NewRun;
 
 use super::erasing::erase;
@@ -41,7 +41,7 @@ on_both! {
         let kept = || {
             let run = f.with_results();
             f.keep(&run, 0, 1, b"x").unwrap();
-            let mark = AnnotationUpdate { note: None, not_this_person: Some(true) };
+            let mark = AnnotationUpdate { note: None, verdict: Some(Some(Verdict::Mine)) };
             f.store.annotate(run.id, 1, run.account, &mark, &Origin::CLI).unwrap();
             f.finish(&run, &completed());
             assert_eq!(left(), 2);
@@ -60,12 +60,12 @@ on_both! {
 
     fn notes_at_the_same_moment_do_not_lose_each_other(f) {
         let run = f.with_results();
-        let updates = [(None, Some(true)), (Some(Some("x".to_owned())), None)]
-            .map(|(note, not_this_person)| AnnotationUpdate { note, not_this_person });
+        let updates = [(None, Some(Some(Verdict::Mine))), (Some(Some("x".to_owned())), None)]
+            .map(|(note, verdict)| AnnotationUpdate { note, verdict });
         super::race(2, |at| super::once_connected(|| {
             f.store.annotate(run.id, 1, run.account, &updates[at], &Origin::CLI)
         }));
         let kept = f.store.notes(run.id).unwrap().results.remove(&1).unwrap();
-        assert_eq!(kept, Annotation { note: Some("x".into()), not_this_person: true });
+        assert_eq!(kept, Annotation { note: Some("x".into()), verdict: Some(Verdict::Mine) });
     }
 }

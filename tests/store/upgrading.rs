@@ -13,6 +13,7 @@ use sightline::model::batch::Counts;
 use sightline::model::credits::Cycle;
 use sightline::model::drive::{Claim, Write};
 use sightline::model::health::{BreakerState, Cause, Learned};
+use sightline::model::notes::Verdict;
 use sightline::model::page::ListFilter;
 use sightline::model::run::{RunSummary, Status};
 use sightline::model::tally::Tally;
@@ -155,7 +156,7 @@ fn runs_are_whole(store: &Store) {
         (Outcome::Timeout, Some("timeout_connect"))
     );
     assert!(store.thumbnail(id("d1"), 1).unwrap().is_some());
-    assert!(store.notes(id("d1")).unwrap().results[&2].not_this_person);
+    assert_eq!(store.notes(id("d1")).unwrap().results[&2].verdict, Some(Verdict::NotMine));
     let family = store.family(id("d1"), owner).unwrap().unwrap();
     assert_eq!((family.members.len(), family.followed.len(), family.is_following), (2, 1, false));
 }

@@ -177,7 +177,12 @@ impl Page {
     /// Writes HTML into the empty page, and prints it as a PDF on A4 paper.
     pub(super) fn print(&mut self, html: &str, until: Instant) -> Result<Vec<u8>, Fault> {
         self.call(WRITE_PAGE, &json!([html]), until)?;
-        let paper = json!({"paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true});
+        let footer = "<p style=\"width: 100%; margin: 0 1cm; font: 6px sans-serif\"><span class=title></span> \
+                      · page <span class=pageNumber></span> of <span class=totalPages></span></p>";
+        let paper = json!({
+            "paperWidth": 8.27, "paperHeight": 11.69, "marginBottom": 0.6, "printBackground": true,
+            "displayHeaderFooter": true, "headerTemplate": "<p></p>", "footerTemplate": footer,
+        });
         let printed = self.ask("Page.printToPDF", &paper, until)?;
         let decoded = printed["data"].as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
         decoded.ok_or(Fault::Refused)

@@ -27,7 +27,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::base::clock::to_the_second;
-use crate::base::encoding::sha256;
+use crate::base::encoding::{hex, sha256};
+use crate::base::text::write_json;
 use crate::model::entity::merge::modules;
 use crate::model::run::{RunSummary, Status};
 use crate::modules::catalog::Catalog;
@@ -38,8 +39,8 @@ pub use graph::GraphList;
 pub(super) use overview::cut;
 pub use overview::{Overview, titled};
 pub(super) use results::by_confidence;
-use results::{Category, categories, thumbnail, value};
-pub use results::{facts, initial, items};
+use results::{Listed, listed, thumbnail, value};
+pub use results::{count_of_facts, facts, initial, items, name, years};
 
 const STYLE: &str =
     concat!(include_str!("outcomes.css"), include_str!("parts.css"), include_str!("report.css"));
@@ -52,7 +53,9 @@ struct Page<'r> {
     summary: &'r RunSummary,
     overview: Overview,
     graph: GraphList<'r>,
-    categories: Vec<Category<'r>>,
+    listed: Listed<'r>,
+    /// The SHA-256 of the JSON report in hex.
+    sha256: String,
 }
 
 /// Returns the page. The catalogue has the categories of modules and the addresses of profiles.
@@ -60,13 +63,16 @@ struct Page<'r> {
 /// # Errors
 /// Returns an error if a template cannot be rendered.
 pub fn page(run: &RunRecord, catalog: &Catalog) -> io::Result<String> {
+    let mut data = Vec::new();
+    write_json(&mut data, run)?;
     let graph = Graph::of(&Vec::from_iter(run.findings()), catalog.profiles());
     let page = Page {
         run,
         summary: &run.summary,
         overview: Overview::whole(run, catalog),
         graph: GraphList::new(&graph, Some(run.summary.id)),
-        categories: categories(run, catalog),
+        listed: listed(run, catalog),
+        sha256: hex(&sha256(&data)),
     };
     page.render().map_err(io::Error::other)
 }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 
+use super::results::thumbnail;
+use crate::model::run::Thumbnails;
 use crate::modules::catalog::Catalog;
 use crate::report::dossier::{Section, sections};
 use crate::report::facts::Facts;
@@ -33,6 +35,7 @@ const WHOLE_CHARS: usize = 16;
 pub struct Overview {
     pub(in crate::report) facts: Facts,
     pub(in crate::report) people: Vec<Person>,
+    pictures: Thumbnails,
     /// The events by year, if there are at least two.
     pub(in crate::report) years: BTreeMap<i16, Vec<Event>>,
     pub(in crate::report) dossier: Vec<Section>,
@@ -41,9 +44,10 @@ pub struct Overview {
 impl Overview {
     /// Makes the overview for a page that shows people elsewhere.
     pub fn of(run: &RunRecord) -> Self {
+        let results = run.results.iter().filter(|result| !result.is_not_mine());
         Self {
             facts: Facts::of(&run.results, run.as_of),
-            years: by_year(events(run.results.iter(), run.as_of)),
+            years: by_year(events(results, run.as_of)),
             dossier: sections(run),
             ..Self::default()
         }
@@ -52,13 +56,26 @@ impl Overview {
     /// Makes the whole overview. The catalogue has the addresses of profiles.
     pub(in crate::report) fn whole(run: &RunRecord, catalog: &Catalog) -> Self {
         let people = run.findings().map(|it| people(&[it], catalog.profiles()).people);
-        Self { people: people.unwrap_or_default(), ..Self::of(run) }
+        Self { people: people.unwrap_or_default(), pictures: run.thumbnails.clone(), ..Self::of(run) }
     }
 
     /// Returns whether the overview has no part.
     pub fn is_empty(&self) -> bool {
-        let Self { facts, people, years, dossier } = self;
+        let Self { facts, people, years, dossier, .. } = self;
         facts.is_empty() && people.len() + years.len() + dossier.len() == 0
+    }
+
+    /// Returns the years of the timeline, each with the size of its mark, from 1 to 4, and a title.
+    pub fn years(&self) -> Vec<(i16, u32, String)> {
+        let size = |count: usize| count.ilog2().min(3) + 1;
+        let title = |count: usize| format!("{count} event{}", if count == 1 { "" } else { "s" });
+        self.years.iter().map(|(year, events)| (*year, size(events.len()), title(events.len()))).collect()
+    }
+
+    /// Returns the first thumbnail of the accounts of a person, as a PNG in Base64.
+    fn picture(&self, person: &Person) -> Option<String> {
+        let mut results = person.accounts.iter().flat_map(|account| &account.results);
+        results.find_map(|result| thumbnail(&self.pictures, result.result_id))
     }
 
     /// Returns the number of events.

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::leads::links::{RunLinks, Subjects};
 use super::leads::{Lead, LeadStatus, Leads, leads};
-use super::record::{Findings, RunRecord, read_run};
+use super::record::{Findings, RunRecord};
 use super::service::Runs;
 use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
@@ -62,7 +62,7 @@ impl Runs {
     /// # Errors
     /// Returns an error if the store fails.
     pub fn family(&self, record: RunRecord) -> Result<Family, StorageError> {
-        let (asked, as_of) = (record.summary.clone(), record.as_of);
+        let asked = record.summary.clone();
         let stored = self.store.family(asked.root(), asked.account)?.unwrap_or_else(|| StoredFamily {
             members: vec![asked.clone()],
             lookups: count(record.lookups.len()),
@@ -71,7 +71,7 @@ impl Runs {
         let mut own = Some(record);
         let read = |run: &RunSummary| match own.take_if(|own| own.summary.id == run.id) {
             Some(own) => Ok(own),
-            None => read_run(&self.store, run.clone(), as_of),
+            None => self.record(run.clone()),
         };
         let mut members = stored.members.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         // It may have been deleted since it was read.

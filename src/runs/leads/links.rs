@@ -207,9 +207,9 @@ impl<'a> Subjects<'a> {
         Self { accounts, ..subjects }
     }
 
-    /// Returns the results, each with what it is about.
+    /// Returns the results, each with what it is about. What the owner has found to be somebody else's is left out.
     pub(in crate::runs) fn results(&self) -> impl Iterator<Item = (&'a ResultRecord, &Entity)> {
-        self.run.results.iter().zip(&self.entities)
+        self.run.results.iter().zip(&self.entities).filter(|(record, _)| !record.is_not_mine())
     }
 
     /// Returns the accounts for which a module was asked, without those that are only listed there.

@@ -11,6 +11,7 @@ use crate::base::encoding::{hex, sha256};
 use crate::model::entity::identified::Entity;
 use crate::model::entity::{EntityKey, folded, merge};
 use crate::model::follow::Class;
+use crate::model::notes::Verdict;
 use crate::model::run::ResultRecord;
 use crate::modules::definition::ResultType;
 use crate::modules::profile_index::ProfileIndex;
@@ -48,6 +49,8 @@ const DEFAULT_PICTURES: &str =
 /// Something that several accounts can have.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Sign {
+    /// The owner of the runs has found that the account is that of the one who is searched.
+    Mine,
     /// An email address in lower case.
     Email(String),
     /// The MD5 or SHA-256 of an email address that is not known, in hex.
@@ -123,6 +126,9 @@ impl Account {
         for name in texts(&NAMES) {
             self.names.insert(name.to_owned());
             self.full_names.extend(full_name(name));
+        }
+        if record.verdict() == Some(Verdict::Mine) {
+            self.hold(Sign::Mine, Mention { is_stated: false, at });
         }
         let stated = Mention { is_stated: true, at };
         texts(&BIOS).flat_map(sentences).for_each(|sentence| self.hold(Sign::Bio(sentence), stated));
@@ -345,7 +351,8 @@ impl Collected {
     /// Gives the public keys of a run to the accounts that have the address it asked for, or that the same module has
     /// found.
     fn add_keys(&mut self, run: &Findings<'_>, found: &[Found<'_>]) {
-        let mut keys = run.results.iter().filter(|it| it.result_type == "public_key").peekable();
+        let is_key = |it: &&ResultRecord| it.result_type == "public_key" && !it.is_not_mine();
+        let mut keys = run.results.iter().filter(is_key).peekable();
         if keys.peek().is_none() {
             return;
         }

@@ -6,6 +6,7 @@
 //!
 //! | kind | weight | alone | grade |
 //! |---|---|---|---|
+//! | `verdict` | 9.0 | 0.999 | proof |
 //! | `verified_link` | 6.5 | 0.987 | proof |
 //! | `mutual_link` | 5.5 | 0.964 | proof |
 //! | `same_email` | 5.5 | 0.964 | proof |
@@ -22,7 +23,7 @@
 //! | `shared_by_many` | 0.5 | 0.154 | copy |
 //! | `other_name` | -3.5 | 0.003 | |
 //!
-//! Nobody but the owner can produce a proof, but everybody can write a claim into their own profile, and an
+//! A verdict of the owner of the runs also joins what contradicts. Nobody but the owner of the accounts can produce a proof, but everybody can write a claim into their own profile, and an
 //! impostor typically takes over what is easy to copy. So the weights of copies count at most `MOST_COPIED` (3.5)
 //! together, and those of claims and copies at most `MOST_CLAIMED` (5.0): claims alone are never `confirmed`, copies
 //! alone never `likely`.
@@ -46,6 +47,8 @@ words! {
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, ToSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum EvidenceKind {
+        /// The owner of the runs has found both to be accounts of the one who is searched.
+        Verdict = "verdict",
         /// A platform has checked the link from one account to the other.
         VerifiedLink = "verified_link",
         /// The accounts name each other.
@@ -98,6 +101,7 @@ impl EvidenceKind {
     pub(super) fn row(self) -> (Grade, f64, &'static str) {
         use Grade::{Claim, Copy, Counter, Proof};
         match self {
+            Self::Verdict => (Proof, 9.0, "You found {one} and {other} to be accounts of this person"),
             Self::VerifiedLink => (Proof, 6.5, "{one} has a verified link to {other}"),
             Self::MutualLink => (Proof, 5.5, "{one} and {other} name each other"),
             Self::SameEmail => (Proof, 5.5, "{one} and {other} both have {shared}"),

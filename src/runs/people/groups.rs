@@ -88,7 +88,8 @@ impl<'a> Groups<'a> {
             self.verified_elsewhere(one, other).or_else(|| self.other_name(one, other))
         {
             self.note(contradiction);
-            return None;
+            // Who looks at the accounts knows more.
+            return pair.is_judged().then_some(pair.score);
         }
         if pair.grade == Grade::Proof {
             return Some(pair.score);

@@ -30,6 +30,13 @@ pub(super) struct Pair {
     pub(super) grade: Grade,
 }
 
+impl Pair {
+    /// Returns whether the owner of the runs has found that the accounts belong together.
+    pub(super) fn is_judged(&self) -> bool {
+        self.evidence.iter().any(|evidence| evidence.kind == Kind::Verdict)
+    }
+}
+
 /// Returns the pairs of accounts that probably belong together: the highest scores first.
 pub(super) fn pairs(accounts: &[Account]) -> Vec<Pair> {
     let compared = Comparison::of(accounts);
@@ -218,6 +225,7 @@ fn meaning(sign: &Sign, is_stated: bool) -> (Kind, String) {
     let (email, site) =
         (either(Kind::StatedEmail, Kind::SameEmail), either(Kind::SameSite, Kind::VerifiedSite));
     match sign {
+        Sign::Mine => (Kind::Verdict, String::new()),
         Sign::Email(address) => (email, format!("the email address {address}")),
         Sign::EmailHash(_) => (email, "the same hash of an email address".to_owned()),
         Sign::Site(domain) => (site, format!("the site {domain}")),

@@ -103,6 +103,28 @@ fn each_kind_of_evidence_joins_as_strongly_as_it_says() {
 }
 
 #[test]
+fn what_is_mine_is_one_person_whatever_speaks_against_it_and_what_is_not_mine_is_nobody() {
+    let judged = |id: u32, module: &str, metadata: Value, verdict: &str| {
+        let annotation = json!({"note": null, "verdict": verdict});
+        let result = profile(id, module, "octocat", metadata);
+        ResultRecord { annotation: Some(serde_json::from_value(annotation).unwrap()), ..result }
+    };
+    let named = |name: &str| json!({"display_name": name, "verified": true});
+    let [one, other] = [named("Octo Cat"), named("Bob Builder")];
+    let mine = found(&[judged(1, "github", one.clone(), "mine"), judged(2, "gitlab", other.clone(), "mine")]);
+    assert_eq!((mine.people.len(), mine.people[0].band), (1, Band::Confirmed));
+    assert_eq!(kinds(&mine), [EvidenceKind::Verdict, EvidenceKind::OtherName]);
+    assert_eq!(conflict_kinds(&mine), BTreeSet::from([ConflictKind::OtherName]));
+    let unsure = found(&[judged(1, "github", one, "unsure"), judged(2, "gitlab", other.clone(), "mine")]);
+    assert_eq!((unsure.people.len(), unsure.unattributed.len()), (0, 2));
+    let gone = found(&[
+        judged(1, "github", json!({"links": ["https://gitlab.com/octocat"]}), "not_mine"),
+        judged(2, "gitlab", other, "mine"),
+    ]);
+    assert_eq!((gone.people.len(), gone.unattributed.len()), (0, 1));
+}
+
+#[test]
 fn evidence_names_its_results_and_says_why() {
     let proof = json!({"service": "github", "verified": true});
     let results = [

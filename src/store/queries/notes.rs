@@ -2,7 +2,7 @@
 
 use super::*;
 
-row! { Annotation from "" { note, not_this_person } }
+row! { Annotation from "" { note, verdict } }
 row! { RunNotes from "" { tags = "coalesce(tags, '[]')", note } }
 
 const OF_RUN: &str = "SELECT {row} FROM runs WHERE id = ?1";
@@ -12,14 +12,14 @@ const OF_RESULTS: &str = "SELECT result, {row} FROM annotations WHERE run = ?1";
 const NOTE_RUN: &str = "UPDATE runs SET tags = CASE WHEN ?3 THEN CAST(?4 AS text) ELSE tags END, \
      note = CASE WHEN ?5 THEN CAST(?6 AS text) ELSE note END WHERE id = ?1 AND account = ?2 RETURNING {row}";
 
-/// Adds or changes the annotation of a result. `?4` says whether the note changes; a mark of NULL stays as it is.
-const ANNOTATE: &str = "INSERT INTO annotations AS a (run, result, note, not_this_person) \
-     SELECT r.run, r.id, CAST(?5 AS text), coalesce(?6, false) FROM results r JOIN runs u ON u.id = r.run \
+/// Adds or changes the annotation of a result. `?4` and `?6` tell whether the note and the verdict change.
+const ANNOTATE: &str = "INSERT INTO annotations AS a (run, result, note, verdict) \
+     SELECT r.run, r.id, CAST(?5 AS text), CAST(?7 AS text) FROM results r JOIN runs u ON u.id = r.run \
      WHERE r.run = ?1 AND u.account = ?2 AND r.id = ?3 /*pg FOR KEY SHARE OF r */ \
      ON CONFLICT (run, result) DO UPDATE SET note = CASE WHEN ?4 THEN excluded.note ELSE a.note END, \
-     not_this_person = coalesce(?6, a.not_this_person) RETURNING note, not_this_person";
+     verdict = CASE WHEN ?6 THEN excluded.verdict ELSE a.verdict END RETURNING {row}";
 const FORGET: &str =
-    "DELETE FROM annotations WHERE run = ?1 AND result = ?2 AND note IS NULL AND NOT not_this_person";
+    "DELETE FROM annotations WHERE run = ?1 AND result = ?2 AND note IS NULL AND verdict IS NULL";
 
 impl Store {
     /// Returns what is noted about a run and its results. Nothing is noted about an unknown run.
@@ -57,11 +57,15 @@ impl Store {
         by: &Origin,
     ) -> Result<Option<Annotation>> {
         let text = update.note.as_ref().and_then(Option::as_ref);
-        let values = values![run, account, result, update.note.is_some(), text, update.not_this_person];
+        let verdict = update.verdict.flatten().map(Verdict::as_str);
+        let (note, judged) = (update.note.is_some(), update.verdict.is_some());
+        let values = values![run, account, result, note, text, judged, verdict];
         self.write(Operation::from("annotate").erasing(), |tx| {
-            let Some(annotation) = tx.first(ANNOTATE, values)? else { return Ok(None) };
+            let Some(annotation): Option<Annotation> = tx.first(ANNOTATE, values)? else { return Ok(None) };
             tx.execute(FORGET, values![run, result])?;
             let event = AuditEvent::of_object(Action::RunAnnotated, account, run).with("result", result);
+            let event =
+                if judged { event.with("verdict", annotation.verdict.map(Verdict::as_str)) } else { event };
             tx.note(&event, by)?;
             Ok(Some(annotation))
         })

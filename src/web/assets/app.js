@@ -46,19 +46,3 @@ for (const menu of document.querySelectorAll("details.menu")) {
   });
 }
 
-// The arrow keys move between results, and Escape closes the details of one.
-document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") {
-    const details = document.querySelector(".result details[open]");
-    details?.removeAttribute("open");
-    details?.querySelector("summary").focus();
-  }
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const card = event.target.closest?.(".result");
-  if (!step || !card || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  const cards = [...document.querySelectorAll(".result")];
-  const target = cards[cards.indexOf(card) + step]?.querySelector("a, summary");
-  if (!target) return;
-  event.preventDefault();
-  target.focus();
-});

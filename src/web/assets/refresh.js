@@ -118,6 +118,17 @@ async function filter(form, page) {
   Object.assign(page.dataset, { next, whole });
 }
 
+// Shows what the verdicts change but for the list, in which nothing moves.
+async function judged(page) {
+  const answer = await fetch(page.dataset.whole, { headers: { Accept: "text/html" } });
+  if (!answer.ok || answer.redirected) return;
+  const fresh = parsed(await answer.text());
+  for (const name of ["answer", "strip", "overview", "verdicts"]) {
+    const [shown, part] = [page, fresh].map((of) => of.querySelector(`[data-part=${name}]`));
+    if (shown && part && !isUsed(shown)) replace(shown, part);
+  }
+}
+
 for (const page of document.querySelectorAll("[data-next]")) {
   if (page.querySelector("[data-open]")) refresh(page);
   let timer;
@@ -126,6 +137,12 @@ for (const page of document.querySelectorAll("[data-next]")) {
     const form = target.closest("[data-filter]");
     clearTimeout(timer);
     if (form) timer = setTimeout(() => filter(form, page), TYPED_AFTER);
+  });
+  // A verdict changes who the accounts belong to.
+  let judgedTimer;
+  document.addEventListener("judged", () => {
+    clearTimeout(judgedTimer);
+    judgedTimer = setTimeout(() => judged(page), TYPED_AFTER);
   });
   page.addEventListener("submit", (event) => {
     if (!event.target.matches("[data-filter]")) return;

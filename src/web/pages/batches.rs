@@ -1,5 +1,6 @@
 //! The pages of batches: check a list, start it, follow it, stop it, its matrix and its files.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,11 +12,12 @@ use crate::base::ids::BatchId;
 use crate::model::batch::{Batch, BatchRow, BatchStatus, Counts, RowRefusal, batch_name};
 use crate::model::credits::Balance;
 use crate::model::page::cut;
+use crate::modules::outcome::Outcome;
 use crate::modules::query::SearchType;
 use crate::report::Format;
 use crate::report::html::titled;
-use crate::runs::batches::draft::Draft;
-use crate::runs::batches::{BatchMatrix, table};
+use crate::runs::batches::draft::{Draft, InvalidRow};
+use crate::runs::batches::{BatchMatrix, MatrixRow, table};
 use crate::web::error::Shown;
 use crate::web::form::new_once;
 use crate::web::show::lasted;
@@ -27,6 +29,8 @@ const SEARCHES: usize = 50;
 const QUERIES: usize = 25;
 /// The maximum number of invalid searches, and of duplicates, on the page.
 const MOST_LISTED: usize = 100;
+/// The most characters of a line that is not valid.
+const MOST_LINE_CHARS: usize = 80;
 
 #[derive(Template)]
 #[template(path = "batches.html", config = "src/web/askama.toml")]
@@ -72,10 +76,35 @@ struct MatrixPage {
     /// The last row of this page, and whether there are more.
     last: u32,
     has_more: bool,
-    /// Whether platforms without a hit are also shown.
-    shows_all: bool,
-    /// The number of platforms without a hit.
-    others: usize,
+}
+
+/// The outcomes of one type of queries: the searches, and the outcome of each for every site that has a hit for one.
+type Table<'m> = (SearchType, Vec<&'m MatrixRow>, Vec<(String, Vec<Option<Outcome>>)>);
+
+impl MatrixPage {
+    fn tables(&self) -> Vec<Table<'_>> {
+        let titles = self.matrix.titles();
+        let table = |kind| {
+            let rows: Vec<_> = self.matrix.rows.iter().filter(|row| row.search_type == kind).collect();
+            let sites = titles.iter().enumerate().map(|(at, title)| {
+                (title.clone(), rows.iter().map(|row| row.outcomes[at]).collect::<Vec<_>>())
+            });
+            let hits = |outcomes: &Vec<_>| outcomes.iter().filter(|it| **it == Some(Outcome::Hit)).count();
+            let mut sites: Vec<_> = sites.filter(|(_, outcomes)| hits(outcomes) > 0).collect();
+            sites.sort_by_key(|(_, outcomes)| Reverse(hits(outcomes)));
+            (kind, rows, sites)
+        };
+        SearchType::ALL.into_iter().map(table).filter(|(_, rows, _)| !rows.is_empty()).collect()
+    }
+}
+
+impl CheckPage {
+    /// Returns the beginning of the line of a search that is not valid.
+    fn line_of(&self, row: &InvalidRow) -> String {
+        let line =
+            row.line.and_then(|line| self.form.get("list").lines().nth(usize::try_from(line).ok()? - 1));
+        line.unwrap_or_default().chars().take(MOST_LINE_CHARS).collect()
+    }
 }
 
 /// Handles `GET /app/batches`: shows the batches and the form.
@@ -83,7 +112,7 @@ struct MatrixPage {
 /// # Errors
 /// Returns 503 if the store is unavailable.
 pub(in crate::web) fn list(web: &Arc<Web>, mut visit: Visit) -> Answer {
-    visit.form.set("type", "username");
+    visit.form.set("type", "auto");
     visit.form.set("once", &new_once());
     show_list(web, visit)
 }
@@ -117,7 +146,7 @@ pub(in crate::web) fn create(web: &Arc<Web>, mut visit: Visit) -> Answer {
         visit.form.set("once", &new_once());
         return show_check(web, visit, draft, checked);
     };
-    if visit.form.get("start") != checked || !draft.invalid.is_empty() {
+    if visit.form.get("start") != checked || draft.rows.is_empty() {
         return show_check(web, visit, draft, checked);
     }
     let (_, origin) = visit.actor()?;
@@ -130,7 +159,9 @@ pub(in crate::web) fn create(web: &Arc<Web>, mut visit: Visit) -> Answer {
 /// Reads the name and the searches of a form. The draft may contain invalid searches.
 fn read(form: &Form) -> Result<(Option<String>, Draft), WebError> {
     let name = batch_name(form.get("name"))?;
-    let draft = table::read(form.get("list").as_bytes(), |_| SearchType::from_name(form.get("type")));
+    let detected =
+        |query: &str| SearchType::from_name(form.get("type")).or_else(|| Some(SearchType::recognized(query)));
+    let draft = table::read(form.get("list").as_bytes(), detected);
     Ok((name, draft.map_err(|refusal| WebError::from(refusal).at(Shown::Field("list")))?))
 }
 
@@ -193,24 +224,16 @@ pub(in crate::web) fn stop(web: &Arc<Web>, visit: Visit) -> Answer {
     web.redirect(&format!("/app/batches/{id}"))
 }
 
-/// Handles `GET /app/batches/{batch_id}/matrix`: shows the outcomes of some searches by platforms. With `all`, also the
-/// platforms without a hit.
+/// Handles `GET /app/batches/{batch_id}/matrix`: shows the outcomes of some searches by site: the sites with a hit.
 ///
 /// # Errors
 /// Returns 404 for an unknown batch, 503 if the store is unavailable.
 pub(in crate::web) fn matrix(web: &Arc<Web>, visit: Visit) -> Answer {
-    let (batch, after, shows_all) = (find(web, &visit)?, after(&visit), visit.form.has("all", "yes"));
-    let mut matrix = web.runs.matrix(batch.id, after, QUERIES)?;
-    let asked = matrix.columns.len();
-    let with_hits = matrix.columns.iter().filter(|column| column.hits > 0).count();
-    if !shows_all {
-        matrix.columns.truncate(with_hits);
-        matrix.rows.iter_mut().for_each(|row| row.outcomes.truncate(with_hits));
-    }
+    let (batch, after) = (find(web, &visit)?, after(&visit));
+    let matrix = web.runs.matrix(batch.id, after, QUERIES)?;
     let last = matrix.rows.last().map_or(after, |row| row.row);
     let has_more = !web.store.batch_rows(batch.id, last, 1)?.is_empty();
-    let (frame, others) = (visit.frame, asked - with_hits);
-    render(&MatrixPage { frame, batch, matrix, after, last, has_more, shows_all, others })
+    render(&MatrixPage { frame: visit.frame, batch, matrix, after, last, has_more })
 }
 
 /// Handles `GET /app/batches/{batch_id}/export?format=…`: sends the results found so far. If the export fails before

@@ -53,8 +53,16 @@ fn a_lead_is_searched_with_the_keyboard(desk: &Desk, axe: &Axe) {
     desk.browser.run("window.before = true; arguments[0].focus()", &[button.as_argument()]);
     button.type_keys("\n");
     desk.browser.wait_until("window.before === undefined && document.readyState === 'complete'");
-    desk.reads("for a lead of");
-    desk.has_state("Completed");
+    // Its results join those of this search, say where they come from, and are judged there.
+    let joined = "document.querySelector('.result:has([title^=\"found by the search\"])')";
+    desk.browser.wait_until(&format!("{joined} !== null"));
+    let id = desk.browser.run(&format!("return {joined}.id"), &[]);
+    let mine = format!("[id='{}'] .mine", id.as_str().unwrap());
+    desk.browser.click(&mine);
+    desk.browser.wait_until("document.querySelector('[data-part=verdicts]').textContent.includes('Mine 1')");
+    let page = desk.place();
+    desk.open(page.split('#').next().unwrap());
+    assert_eq!(desk.browser.find(&mine).attribute("aria-pressed").as_deref(), Some("true"));
 }
 
 #[test]

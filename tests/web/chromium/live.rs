@@ -96,9 +96,9 @@ fn a_filter_is_applied_while_the_reader_types_and_stays_in_the_address() {
     assert_eq!((desk.results(), desk.browser.find("[data-part=found]").text().as_str()), (1, "4"));
     desk.open(&desk.place());
     assert_eq!(desk.browser.find("[data-part=matching]").text(), "1 of 4 shown");
-    // The legend leads to the sites that ended so.
-    desk.browser.click("[data-part=legend] a[href='#outcome-hit']");
-    desk.browser.wait_until("document.querySelector('#list-hit').open");
+    // The bar opens the coverage.
+    desk.browser.click("#coverage > summary");
+    desk.browser.wait_until("document.querySelector('#list-hit summary').checkVisibility()");
 }
 
 #[test]

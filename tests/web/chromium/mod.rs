@@ -11,6 +11,7 @@ mod interruptions;
 mod journey;
 mod live;
 mod pages;
+mod verdicts;
 mod watches;
 
 mod campaigns {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::find;
 use crate::base::ids::RunId;
 use crate::http::Reply;
-use crate::model::notes::{self, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, RunNotesUpdate};
+use crate::model::notes::{self, AnnotationUpdate, MAX_RESULT_NOTE, MAX_RUN_NOTE, RunNotesUpdate, Verdict};
 use crate::report::Format;
 use crate::web::cookies::Notice;
 use crate::web::{Answer, Visit, Web, WebError};
@@ -34,16 +34,16 @@ pub(in crate::web) fn retry(web: &Arc<Web>, visit: Visit) -> Answer {
     web.redirect(&format!("/app/searches/{}", run.id))
 }
 
-/// Handles `POST /app/searches/{run_id}/leads/{lead_id}/follow`: starts a search for the lead, and redirects to its page.
-/// A lead that has a search already leads to that one.
+/// Handles `POST /app/searches/{run_id}/leads/{lead_id}/follow`: starts a search for the lead, and redirects to the page of
+/// the run, which then has its results, too. A lead that has a search already starts no other one.
 ///
 /// # Errors
 /// Returns 409 for a lead that cannot be followed, 402 without credits, 403 for a suppressed identifier, 404 for an
 /// unknown run or lead, 503 if the store is unavailable.
 pub(in crate::web) fn follow(web: &Arc<Web>, visit: Visit) -> Answer {
     let (found, lead, (_, origin)) = (find(web, &visit, "run_id")?, visit.id("lead_id")?, visit.actor()?);
-    let run = web.follow(visit.caller()?, &found, lead, origin)?;
-    web.redirect(&format!("/app/searches/{}", run.id))
+    web.follow(visit.caller()?, &found, lead, origin)?;
+    web.redirect(&format!("/app/searches/{}#searches", found.id))
 }
 
 /// Handles `GET /app/searches/{run_id}/thumbnails/{result_id}`: returns the profile picture of a result.
@@ -93,22 +93,45 @@ pub(in crate::web) fn note_run(web: &Arc<Web>, visit: Visit) -> Answer {
     web.redirect(&format!("/app/searches/{id}#notes"))
 }
 
-/// Handles `POST /app/searches/{run_id}/results/{result_id}/annotation` with `note`, `not_this_person` (`yes` or `no`) or
-/// both: changes what is given, and redirects to the result.
+/// Handles `POST /app/searches/{run_id}/results` with `verdict` (the place of a result and a verdict or `none`, such as
+/// `12 mine`): changes the verdict on the result, which may be one of a search for a lead, and redirects to it.
+///
+/// # Errors
+/// Returns 404 for an unknown run or result, 503 if the store is unavailable.
+pub(in crate::web) fn judge(web: &Arc<Web>, visit: Visit) -> Answer {
+    let page: RunId = visit.id("run_id")?;
+    let read = |text: &str| {
+        let (place, verdict) = text.split_once(' ')?;
+        let (run, result) = match place.rsplit_once('-') {
+            Some((run, result)) => (run.parse().ok()?, result),
+            None => (page, place),
+        };
+        Some((place.to_owned(), run, result.parse().ok()?, Verdict::from_name(verdict)))
+    };
+    let (place, run, result, verdict) = read(visit.form.get("verdict")).ok_or_else(WebError::no_such_page)?;
+    annotate(web, &visit, run, result, &AnnotationUpdate { note: None, verdict: Some(verdict) })?;
+    web.redirect(&format!("/app/searches/{page}#result-{place}"))
+}
+
+/// Handles `POST /app/searches/{run_id}/results/{result_id}/note` with `note`: changes the note on the result, and redirects
+/// to it.
 ///
 /// # Errors
 /// Returns 400 if the note is not valid, 404 for an unknown run or result, 503 if the store is unavailable.
-pub(in crate::web) fn annotate(web: &Arc<Web>, visit: Visit) -> Answer {
-    let (run, result): (RunId, u32) = (visit.id("run_id")?, visit.id("result_id")?);
-    let ((account, by), form) = (visit.actor()?, &visit.form);
-    let update = AnnotationUpdate {
-        note: form.all("note").next().map(|note| notes::note(note, MAX_RESULT_NOTE)).transpose()?,
-        not_this_person: match form.get("not_this_person") {
-            "yes" => Some(true),
-            "no" => Some(false),
-            _ => None,
-        },
-    };
-    web.store.annotate(run, result, account, &update, &by)?.ok_or_else(WebError::no_such_page)?;
+pub(in crate::web) fn note_result(web: &Arc<Web>, visit: Visit) -> Answer {
+    let note = Some(notes::note(visit.form.get("note"), MAX_RESULT_NOTE)?);
+    let (run, result) = (visit.id("run_id")?, visit.id("result_id")?);
+    annotate(web, &visit, run, result, &AnnotationUpdate { note, verdict: None })?;
     web.redirect(&format!("/app/searches/{run}#result-{result}"))
+}
+
+fn annotate(
+    web: &Web,
+    visit: &Visit,
+    run: RunId,
+    result: u32,
+    update: &AnnotationUpdate,
+) -> Result<(), WebError> {
+    let (account, by) = visit.actor()?;
+    web.store.annotate(run, result, account, update, &by)?.map(|_| ()).ok_or_else(WebError::no_such_page)
 }

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::slice;
 
 use crate::base::ids::RunId;
 use crate::model::follow::{Class, LeadReason};
@@ -26,33 +25,42 @@ pub(super) const MOST_LINES: usize = 30;
 const MOST_LEADS: usize = 100;
 pub(super) const SHOWN_LEADS: usize = 4;
 
-/// The people of a run and those below it, and the results that have thumbnails.
+/// The people of a run and those below it, the results that have thumbnails, and the places that results name.
 #[derive(Default)]
 pub(super) struct Who {
     pub(super) people: People,
     pictures: HashSet<ResultRef>,
+    places: HashMap<ResultRef, String>,
 }
 
 impl Who {
     pub(super) fn of(family: &Family, profiles: &ProfileIndex) -> Self {
-        let (findings, mut pictures) = (family.findings(), HashSet::new());
-        for run in &findings {
-            let shown = run.results.iter().filter(|result| Avatar::of(&result.metadata).is_some());
-            pictures.extend(shown.map(|it| ResultRef { run_id: run.run_id, result_id: it.id }));
+        let findings = family.findings();
+        let (mut pictures, mut places) = (HashSet::new(), HashMap::new());
+        for (run_id, result) in findings.iter().flat_map(|run| run.results.iter().map(|it| (run.run_id, it)))
+        {
+            let at = ResultRef { run_id, result_id: result.id };
+            pictures.extend(Avatar::of(&result.metadata).map(|_| at));
+            places.extend(result.text("location").map(|place| (at, place.to_owned())));
         }
-        Self { people: people(&findings, profiles), pictures }
+        Self { people: people(&findings, profiles), pictures, places }
     }
 
-    /// Returns the path of the first thumbnail of these accounts.
-    pub(super) fn picture(&self, accounts: &[PersonAccount]) -> Option<String> {
-        let mut results = accounts.iter().flat_map(|account| &account.results);
+    /// Returns the first place that these accounts name.
+    pub(super) fn place(&self, accounts: &[PersonAccount]) -> Option<&String> {
+        accounts.iter().flat_map(|account| &account.results).find_map(|result| self.places.get(result))
+    }
+
+    /// Returns the path of the first thumbnail of these results.
+    pub(super) fn picture<'r>(&self, results: impl IntoIterator<Item = &'r ResultRef>) -> Option<String> {
+        let mut results = results.into_iter();
         let ResultRef { run_id, result_id } = results.find(|result| self.pictures.contains(result))?;
         Some(format!("/app/searches/{run_id}/thumbnails/{result_id}"))
     }
 
-    /// Returns the path of the thumbnail of an account.
-    pub(super) fn picture_of(&self, account: &PersonAccount) -> Option<String> {
-        self.picture(slice::from_ref(account))
+    /// Returns the path of the first thumbnail of these accounts.
+    pub(super) fn picture_of(&self, accounts: &[PersonAccount]) -> Option<String> {
+        self.picture(accounts.iter().flat_map(|account| &account.results))
     }
 }
 

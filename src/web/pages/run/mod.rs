@@ -29,24 +29,26 @@ use crate::http::{Reply, Response};
 use crate::model::entity::merge;
 use crate::model::family::FamilyTree;
 use crate::model::follow::Class;
+use crate::model::notes::Verdict;
 use crate::model::page::Cursor;
 use crate::model::run::{ModuleReport, RunSummary};
+use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
-use crate::modules::query::SearchType;
+use crate::modules::query::{Query, SearchType};
 use crate::report::Format;
-use crate::report::html::{Overview, facts, initial, items, titled};
-use crate::runs::record::RunRecord;
+use crate::report::html::{Overview, facts, initial, items, name, titled, years};
+use crate::runs::record::{Findings, RunRecord};
 use crate::web::form::new_once;
 use crate::web::show::{ago, lasted};
 use crate::web::{Answer, Form, Frame, Visit, Web, WebError, render};
 use leads::{Lead, MOST_LINES, MOST_PEOPLE, SHOWN_LEADS, Who, account_label, became, tone, verb};
-use results::{MOST_RESULTS, Order, Results};
+use results::{MOST_RESULTS, Order, Results, Row};
 
 #[derive(Template)]
 #[template(path = "run.html", config = "src/web/askama.toml")]
 struct Page {
     frame: Frame,
-    /// The filter in the address: `text`, `kind`, `order`. With `note`, the result whose note is written.
+    /// The filter in the address: `text`, `kind`, `verdict`, `order`. With `note`, the result whose note is written.
     form: Form,
     live: Live,
     /// The last search before this one for the same query, if both have ended.
@@ -73,6 +75,11 @@ struct LivePage {
     results: Results,
 }
 
+/// Returns the run of a row.
+fn run_of(live: &Live, row: &Row) -> RunId {
+    row.origin.as_ref().map_or(live.record.summary.id, |(run, _)| *run)
+}
+
 /// What changes while the run is running.
 struct Live {
     record: RunRecord,
@@ -84,6 +91,7 @@ struct Live {
     /// The number of modules that can be asked again, and the price.
     again: Option<(usize, u64)>,
     once: String,
+    catalog: Arc<Catalog>,
     /// The searches for leads.
     tree: FamilyTree,
     /// The address of the next parts.
@@ -114,6 +122,7 @@ impl Live {
             took: lasted(Duration::try_from(took).unwrap_or_default()),
             again: again.map(|search| (search.choice.modules.len(), search.cost())),
             once: new_once(),
+            catalog: web.runs.catalog(),
             tree,
             next: format!("{page}/live{next}"),
             page: format!("{page}{}", filter.query()),
@@ -129,6 +138,13 @@ impl Live {
 
     fn has_tree(&self) -> bool {
         has_tree(&self.record.summary, &self.tree)
+    }
+
+    /// Returns the page of a site that gave no answer, to look there by hand.
+    fn page_of(&self, report: &ModuleReport) -> Option<String> {
+        let RunSummary { search_type, query, .. } = &self.record.summary;
+        let query = Query::parse(*search_type, query).ok().filter(|_| !report.status.is_conclusive())?;
+        self.catalog.get(&report.module)?.page(&query)
     }
 
     /// Returns the modules with this outcome, by name. Those with an answer are many: they are listed at the end.
@@ -156,7 +172,7 @@ fn has_tree(run: &RunSummary, tree: &FamilyTree) -> bool {
     run.follow.is_some() || !tree.below.is_empty()
 }
 
-/// Handles `GET /app/searches/{run_id}` with a filter (`text`, `kind`, `order`): shows the run.
+/// Handles `GET /app/searches/{run_id}` with a filter (`text`, `kind`, `verdict`, `order`): shows the run.
 ///
 /// # Errors
 /// Returns 404 for an unknown run, 503 if the store is unavailable.
@@ -166,10 +182,12 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let (run, catalog) = (record.summary.clone(), runs.catalog());
     let is_running = !run.status.is_terminal();
     let earlier = runs.comparable(&run, Some(Cursor::after(&run)), 1)?;
-    let results = Results::new(&record.results, &visit.form, is_running, &catalog);
-    let kinds = record.results.iter().map(|result| result.result_type.clone()).collect();
     let overview = if is_running { Overview::default() } else { Overview::of(&record) };
     let family = runs.family(record.clone())?;
+    let findings = family.findings();
+    let results = Results::new(&findings, &visit.form, is_running, &catalog);
+    let kinds =
+        findings.iter().flat_map(|run| run.results).map(|result| result.result_type.clone()).collect();
     let (who, leads) = match is_running {
         true => (Who::default(), Vec::new()),
         false => (Who::of(&family, catalog.profiles()), leads::leads(runs, &family)),
@@ -209,7 +227,8 @@ pub(in crate::web) fn live(web: &Arc<Web>, mut visit: Visit) -> Answer {
     let record = runs.record(found)?;
     let after: u32 = visit.form.get("after").parse().unwrap_or(u32::MAX);
     let new: Vec<_> = record.results.iter().filter(|result| result.id > after).cloned().collect();
-    let results = Results::new(&new, &visit.form, true, &runs.catalog());
+    let found = record.findings().map(|run| Findings { results: &new, ..run });
+    let results = Results::new(&Vec::from_iter(found), &visit.form, true, &runs.catalog());
     let is_new_end = record.summary.status.is_terminal() && !visit.form.has("ended", "yes");
     ["after", "at", "ended"].iter().for_each(|name| visit.form.set(name, ""));
     let mut live = Live::new(web, &visit, record, tree)?;

@@ -1,7 +1,7 @@
 //! The table of results: which of them are shown, and in which order.
 //!
-//! While a search runs, its results are in the order in which they came, so that nothing moves. At its end, the more certain
-//! comes first, then the one with more to show, then the one of the more popular site. Results that have nothing but their
+//! While a search runs, its results are in the order in which they came, so that nothing moves. At its end, what is mine comes
+//! first and what is not mine last, in each the more certain first, then the one with more to show, then the one of the more popular site. Results that have nothing but their
 //! value are listed after the table, by category of the sites.
 
 use std::cmp::Reverse;
@@ -9,11 +9,15 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::base::ids::RunId;
 use crate::base::words::words;
 use crate::model::entity::identified::web_address;
+use crate::model::notes::Verdict;
 use crate::model::run::ResultRecord;
 use crate::modules::catalog::Catalog;
+use crate::report::html::count_of_facts;
 use crate::runs::pictures::avatar::Avatar;
+use crate::runs::record::Findings;
 use crate::web::Form;
 
 /// The maximum number of results on a page. Files contain all results.
@@ -44,15 +48,39 @@ pub(super) struct Results {
     pub(super) bare: BTreeMap<String, Vec<Row>>,
     /// The number of results that match, also of those that the page omits.
     pub(super) matching: usize,
+    /// Whether the parameters choose some of the results.
+    pub(super) is_filtered: bool,
+    /// The choices of results by their verdict: the parameter, its label, and the number of results.
+    pub(super) verdicts: [(&'static str, &'static str, usize); 5],
 }
 
 impl Results {
-    /// Returns the results that match the parameters `text` and `kind`, in the order of `order`.
-    pub(super) fn new(all: &[ResultRecord], form: &Form, is_running: bool, catalog: &Catalog) -> Self {
-        let (kind, text) = (form.get("kind"), form.get("text").to_lowercase());
+    /// Returns the results of a run and those below it that match the parameters `text`, `kind` and `verdict`, in the order of
+    /// `order`.
+    pub(super) fn new(runs: &[Findings<'_>], form: &Form, is_running: bool, catalog: &Catalog) -> Self {
+        let own = runs.first().map(|run| run.run_id);
+        let all = runs.iter().flat_map(|run| run.results.iter().map(move |result| (run, result)));
+        let (kind, verdict, text) = (form.get("kind"), form.get("verdict"), form.get("text").to_lowercase());
         let words: Vec<&str> = text.split_whitespace().collect();
-        let rows = all.iter().filter(|result| kind.is_empty() || result.result_type == kind);
-        let rows = rows.map(|result| Row::new(result, catalog));
+        let is_judged = |result: &ResultRecord, verdict: &str| match verdict {
+            "" => true,
+            _ => result.verdict().map_or("none", Verdict::as_str) == verdict,
+        };
+        let labels = [
+            ("", "All"),
+            ("mine", "Mine"),
+            ("unsure", "Unsure"),
+            ("not_mine", "Not mine"),
+            ("none", "Not judged"),
+        ];
+        let count = |verdict| all.clone().filter(|(_, result)| is_judged(result, verdict)).count();
+        let rows = all
+            .clone()
+            .filter(|(_, it)| is_judged(it, verdict) && (kind.is_empty() || it.result_type == kind));
+        let rows = rows.map(|(run, result)| Row {
+            origin: (Some(run.run_id) != own).then(|| (run.run_id, run.query.normal().to_owned())),
+            ..Row::new(result, catalog)
+        });
         let mut rows: Vec<Row> = rows.filter(|row| row.contains(&words)).collect();
         let order = Order::from_name(form.get("order")).unwrap_or_default();
         match order {
@@ -66,11 +94,13 @@ impl Results {
         rows.truncate(MOST_RESULTS);
         let mut bare: BTreeMap<String, Vec<Row>> = BTreeMap::new();
         if !is_running && order == Order::Best {
-            for row in rows.extract_if(.., |row| row.facts() == 0) {
+            for row in rows.extract_if(.., |row| row.facts == 0) {
                 bare.entry(row.category.clone()).or_default().push(row);
             }
         }
-        Self { rows, bare, matching }
+        let verdicts = labels.map(|(verdict, label)| (verdict, label, count(verdict)));
+        let is_filtered = [kind, verdict, &text].iter().any(|chosen| !chosen.is_empty());
+        Self { rows, bare, matching, is_filtered, verdicts }
     }
 }
 
@@ -78,9 +108,13 @@ impl Results {
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) result: ResultRecord,
+    /// The search for a lead that has found it, and its query.
+    pub(super) origin: Option<(RunId, String)>,
     pub(super) category: String,
     /// The popularity of the site; 1 is the most visited.
     rank: u32,
+    /// The number of facts that the row shows after its value.
+    facts: usize,
 }
 
 impl Row {
@@ -89,8 +123,21 @@ impl Row {
         Self {
             category: entry.map_or_else(|| "other".to_owned(), |entry| entry.category.clone()),
             rank: entry.and_then(|entry| entry.rank).unwrap_or(u32::MAX),
+            facts: count_of_facts(result),
+            origin: None,
             result: result.clone(),
         }
+    }
+
+    /// Returns what names the result on the page: its number, after the id of the run if that is another one.
+    pub(super) fn place(&self) -> String {
+        let id = self.result.id;
+        self.origin.as_ref().map_or_else(|| id.to_string(), |(run, _)| format!("{run}-{id}"))
+    }
+
+    /// Returns whether the owner of the run has given this verdict.
+    pub(super) fn is(&self, verdict: Verdict) -> bool {
+        self.result.verdict() == Some(verdict)
     }
 
     pub(super) fn platform(&self) -> &str {
@@ -106,50 +153,22 @@ impl Row {
         self.result.profile_url().or_else(|| self.value()).and_then(web_address).map(String::from)
     }
 
-    /// Returns the name that the profile shows.
-    pub(super) fn name(&self) -> Option<&str> {
-        self.text("display_name").filter(|name| Some(*name) != self.value())
-    }
-
-    /// Returns the first and the last year of an account, such as `2011–2024`.
-    pub(super) fn years(&self) -> Option<String> {
-        let year = |name: &str| Some(self.text(name)?.chars().take(4).collect::<String>());
-        let last = year("last_seen_at").or_else(|| year("last_posted_at"));
-        match (year("created_at"), last) {
-            (Some(first), Some(last)) if first != last => Some(format!("{first}–{last}")),
-            (Some(first), None) => Some(format!("since {first}")),
-            (_, last) => last,
-        }
-    }
-
     pub(super) fn has_thumbnail(&self) -> bool {
         Avatar::of(&self.result.metadata).is_some()
     }
 
-    /// Returns what the owner has noted about the result.
-    pub(super) fn note(&self) -> Option<&str> {
-        self.result.annotation.as_ref()?.note.as_deref()
-    }
-
-    /// Returns a text in the metadata.
-    pub(super) fn text(&self, name: &str) -> Option<&str> {
-        self.result.metadata.get(name)?.as_str().map(str::trim).filter(|text| !text.is_empty())
-    }
-
-    /// Returns the number of facts that the row shows after its value.
-    fn facts(&self) -> usize {
-        let texts = ["display_name", "bio", "location", "created_at", "last_seen_at", "last_posted_at"];
-        let texts =
-            texts.iter().filter(|name| self.text(name).is_some_and(|text| Some(text) != self.value()));
-        let has_more = self.has_thumbnail() || self.result.metadata.contains_key("followers");
-        texts.count() + usize::from(has_more) + usize::from(self.result.annotation.is_some())
-    }
-
     /// Returns the place of the result among others.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the value is from 0 to 100")]
-    fn standing(&self) -> (bool, Reverse<u32>, Reverse<usize>, u32, u32) {
+    fn standing(&self) -> (u8, bool, Reverse<u32>, Reverse<usize>, u32, u32) {
         let percent = (self.result.confidence.clamp(0.0, 1.0) * 100.0).round() as u32;
-        (self.facts() == 0, Reverse(percent), Reverse(self.facts()), self.rank, self.result.id)
+        (
+            self.result.place(),
+            self.facts == 0,
+            Reverse(percent),
+            Reverse(self.facts),
+            self.rank,
+            self.result.id,
+        )
     }
 
     /// Returns whether the values of the result contain all words. Names of fields do not count.
@@ -175,7 +194,9 @@ fn add_texts(value: &Value, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::modules::query::{Query, SearchType};
     use serde_json::json;
+    use std::slice;
 
     fn result(id: u32, confidence: f64, metadata: &Value) -> ResultRecord {
         serde_json::from_value(json!({
@@ -194,6 +215,7 @@ mod tests {
             result(3, 0.9, &json!({"timezone": "UTC"})),
         ];
         let catalog = Catalog::from_text("none", "[]").unwrap();
+        let run = Findings::new(RunId::new(), Query::parse(SearchType::Username, "ana").unwrap(), &results);
         for (address, is_running, want, bare) in [
             ("", false, &[2, 1][..], 1),
             ("", true, &[1, 2, 3], 0),
@@ -204,7 +226,8 @@ mod tests {
             ("text=bio", false, &[], 0),
             ("kind=email", false, &[], 0),
         ] {
-            let results = Results::new(&results, &Form::parse(address.as_bytes()), is_running, &catalog);
+            let results =
+                Results::new(slice::from_ref(&run), &Form::parse(address.as_bytes()), is_running, &catalog);
             let shown: Vec<u32> = results.rows.iter().map(|row| row.result.id).collect();
             assert_eq!((&*shown, results.bare.len()), (want, bare), "{address}");
         }
