@@ -18,8 +18,8 @@
 //! | `json` | the run with all results, and `modules`: how each module ended | nothing |
 //! | `ndjson` | one result on each line and nothing else, so that all lines have the same shape | the run, its coverage |
 //! | `csv` | one row for each result: its fields, the metadata that most profiles have, all metadata as JSON | the run, its coverage |
-//! | `html` | overview, people, links, results, coverage, and each module that gave no answer with the reason | nothing; misses are collapsed |
-//! | `pdf` | the page as a browser prints it | as `html` |
+//! | `html` | people, overview, results by verdict, links, coverage, and each module that gave no answer with the reason | nothing; misses are collapsed |
+//! | `pdf` | the page as a browser prints it | details of results that were not judged, links, events, misses |
 //! | `graphml`, `stix` | the entities and what joins them, coverage, and each module that gave no answer with the reason | the metadata of results |
 //! | `md` | overview, people, results, coverage, and each module that gave no answer with the reason | misses, rare members of the metadata |
 //!
