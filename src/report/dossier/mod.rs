@@ -53,5 +53,12 @@ pub fn sections(run: &RunRecord) -> Vec<Section> {
         Section { id, title, verdicts, tables: tables.filter(|table| !table.rows.is_empty()).collect() }
     };
     let sections = SECTIONS.iter().map(section);
-    sections.filter(|section| !section.tables.is_empty() || !section.verdicts.is_empty()).collect()
+    let sections = sections.filter(|section| !section.tables.is_empty() || !section.verdicts.is_empty());
+    let mut sections: Vec<Section> = sections.collect();
+    if run.summary.search_type == SearchType::Email {
+        sections.sort_by_key(|section| {
+            ["people", "breaches"].iter().position(|id| *id == section.id).unwrap_or(2)
+        });
+    }
+    sections
 }

@@ -41,7 +41,9 @@ impl Table {
         let (title, types, columns) = *shape;
         let mut rows: Vec<Row> = Vec::new();
         let mut places: HashMap<String, usize> = HashMap::new();
-        let is_listed = |it: &&ResultRecord| types.iter().any(|kind| kind.as_str() == it.result_type);
+        let is_listed = |it: &&ResultRecord| {
+            !it.is_not_mine() && types.iter().any(|kind| kind.as_str() == it.result_type)
+        };
         for result in results.iter().filter(is_listed) {
             let cells: Vec<String> = columns.iter().map(|column| cell(column, result)).collect();
             let key = key(columns, &cells);

@@ -23,10 +23,10 @@
 //! | `shared_by_many` | 0.5 | 0.154 | copy |
 //! | `other_name` | -3.5 | 0.003 | |
 //!
-//! A verdict of the owner of the runs also joins what contradicts. Nobody but the owner of the accounts can produce a proof, but everybody can write a claim into their own profile, and an
-//! impostor typically takes over what is easy to copy. So the weights of copies count at most `MOST_COPIED` (3.5)
-//! together, and those of claims and copies at most `MOST_CLAIMED` (5.0): claims alone are never `confirmed`, copies
-//! alone never `likely`.
+//! A verdict of the owner of the runs also joins what contradicts. Nobody but the owner of the accounts can produce
+//! another proof, but everybody can write a claim into their own profile, and an impostor typically takes over what is easy
+//! to copy. So the weights of copies count at most `MOST_COPIED` (3.5) together, and those of claims and copies at most
+//! `MOST_CLAIMED` (5.0): claims alone are never `confirmed`, copies alone never `likely`.
 
 use serde::Serialize;
 use utoipa::ToSchema;
