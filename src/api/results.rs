@@ -200,8 +200,7 @@ pub fn note_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let body: RunNotesBody = request::json(call.request)?;
     let tags = body.tags.map(|tags| notes::tags(tags.iter().map(String::as_str))).transpose()?;
     let note = body.note.map(|text| notes::note(&text.unwrap_or_default(), MAX_RUN_NOTE)).transpose()?;
-    let update = RunNotesUpdate { tags, note };
-    let noted = api.store.note_run(id, account, &update, &call.origin()?)?;
+    let noted = api.store.note_run(id, account, &RunNotesUpdate { tags, note }, &call.origin()?)?;
     let notes = noted.ok_or_else(|| Refusal::no_such("run"))?;
     let mut summary = api.find(call)?;
     summary.notes = notes;
@@ -218,10 +217,9 @@ pub fn note_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     responses((status = 200, body = Annotation)))]
 pub fn annotate_result(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let (account, id) = (call.caller()?.account.id, call.id("run")?);
-    let AnnotationBody { note: text, verdict } = request::json(call.request)?;
-    let note = text.map(|text| notes::note(&text.unwrap_or_default(), MAX_RESULT_NOTE)).transpose()?;
-    let update = AnnotationUpdate { note, verdict };
-    let result = call.id_in("result_id", "result")?;
+    let AnnotationBody { note, verdict } = request::json(call.request)?;
+    let note = note.map(|text| notes::note(&text.unwrap_or_default(), MAX_RESULT_NOTE)).transpose()?;
+    let (update, result) = (AnnotationUpdate { note, verdict }, call.id_in("result_id", "result")?);
     let annotation = api.store.annotate(id, result, account, &update, &call.origin()?)?;
     Ok(ok_json(&annotation.ok_or_else(|| Refusal::no_such("result"))?))
 }

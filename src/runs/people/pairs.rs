@@ -30,13 +30,6 @@ pub(super) struct Pair {
     pub(super) grade: Grade,
 }
 
-impl Pair {
-    /// Returns whether the owner of the runs has found that the accounts belong together.
-    pub(super) fn is_judged(&self) -> bool {
-        self.evidence.iter().any(|evidence| evidence.kind == Kind::Verdict)
-    }
-}
-
 /// Returns the pairs of accounts that probably belong together: the highest scores first.
 pub(super) fn pairs(accounts: &[Account]) -> Vec<Pair> {
     let compared = Comparison::of(accounts);

@@ -7,6 +7,9 @@ for (const box of document.querySelectorAll("[data-file]")) {
   const [input, said] = [box.querySelector("input"), box.querySelector("[role=status]")];
   const text = document.getElementById(box.dataset.file);
   box.hidden = false;
+  // What was pasted or dropped on the search page.
+  text.value ||= sessionStorage.getItem("batch") ?? "";
+  sessionStorage.removeItem("batch");
   input.addEventListener("change", async () => {
     const file = input.files[0];
     if (!file) return;

@@ -40,6 +40,13 @@ function renew(form) {
   form.elements.once.value = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+// Several lines, pasted or in a dropped file, are a batch.
+function batch(form, text) {
+  sessionStorage.setItem("batch", text);
+  location.assign(form.dataset.batches);
+}
+
+const MOST_FILE_BYTES = 2 * 1024 * 1024;
 const SENT_AGAIN_AFTER = 10_000;
 
 const form = document.querySelector("form[data-search]");
@@ -67,5 +74,20 @@ if (form) {
   addEventListener("pageshow", () => {
     free();
     show(form);
+  });
+  const { query } = form.elements;
+  query.addEventListener("paste", (event) => {
+    const text = event.clipboardData.getData("text");
+    if (!/[\r\n]/.test(text.trim())) return;
+    event.preventDefault();
+    batch(form, text);
+  });
+  query.addEventListener("dragover", (event) => event.preventDefault());
+  query.addEventListener("drop", async (event) => {
+    const [file] = event.dataTransfer.files;
+    if (!file) return;
+    event.preventDefault();
+    if (file.size <= MOST_FILE_BYTES) return batch(form, await file.text());
+    form.querySelector("[data-part=guess]").textContent = "The file is too large: use at most 2 MiB.";
   });
 }

@@ -102,6 +102,23 @@ fn a_filter_is_applied_while_the_reader_types_and_stays_in_the_address() {
 }
 
 #[test]
+fn several_lines_in_the_search_field_make_a_batch() {
+    let desk = Desk::new(Setup::new());
+    desk.sign_up("ann@example.com", "pro");
+    let paste = "const data = new DataTransfer();
+        data.setData('text', arguments[0]);
+        const event = new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true });
+        return document.querySelector('#query').dispatchEvent(event)";
+    assert_eq!(desk.browser.run(paste, &[json!("alice\n")]), true, "one line is a query");
+    assert_eq!(desk.browser.run(paste, &[json!("alice\nbob@example.com\n")]), false);
+    desk.arrives_at("/app/batches");
+    desk.browser.wait_until("document.querySelector('#list').value.startsWith('alice')");
+    desk.browser.click("main form button:not([name])");
+    desk.reads("Nothing was charged");
+    assert_eq!(desk.browser.find("dd").text(), "2");
+}
+
+#[test]
 fn a_batch_is_followed_while_its_state_changes() {
     let site = Site::start();
     let desk = Desk::new(Setup::real().flags(&site.flags(1, 1)));
