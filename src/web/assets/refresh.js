@@ -24,9 +24,11 @@ function replace(shown, part) {
 // Returns those. A part to keep that is used also keeps all others of its answer, since they may move it.
 function take(page, fresh) {
   for (const list of fresh.querySelectorAll("[data-append]")) page.querySelector("[data-part=results] tbody")?.append(...list.children);
-  const changed = [...fresh.querySelectorAll("[data-part]")]
+  const differing = [...fresh.querySelectorAll("[data-part]")]
     .map((part) => ({ shown: page.querySelector(`[data-part=${part.dataset.part}]`), part }))
     .filter(({ shown, part }) => shown && shown.outerHTML !== part.outerHTML);
+  // A part in another one comes with that one.
+  const changed = differing.filter(({ part }) => !differing.some((outer) => outer.part !== part && outer.part.contains(part)));
   const isHeld = changed.some(({ shown }) => "keep" in shown.dataset && isUsed(shown));
   const used = changed.filter(({ shown }) => isHeld || isUsed(shown));
   for (const { shown, part } of changed) if (!used.some((other) => other.part === part)) replace(shown, part);
