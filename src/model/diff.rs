@@ -96,7 +96,7 @@ pub struct Difference {
     /// Number of the result in the run after; null if it is not there.
     #[schema(minimum = 1)]
     pub after_id: Option<u32>,
-    /// Present only if the owner has judged the result, in the run before or else in the run after. Results that are mine or
+    /// Present only if the owner has judged the result, in the run after or else in the run before. Results that are mine or
     /// unsure come first in each list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]

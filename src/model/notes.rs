@@ -66,8 +66,8 @@ words! {
     }
 }
 
-/// Returns the place of a result with this verdict among others: what is mine comes first, what is not mine last.
-pub fn place(verdict: Option<Verdict>) -> u8 {
+/// Returns the rank of a result with this verdict among others: what is mine comes first, what is not mine last.
+pub fn rank(verdict: Option<Verdict>) -> u8 {
     match verdict {
         Some(Verdict::Mine) => 0,
         Some(Verdict::Unsure) => 1,

@@ -124,9 +124,9 @@ impl ResultRecord {
         self.annotation.as_ref()?.verdict
     }
 
-    /// Returns the place among other results: what is mine comes first, what is not mine last.
-    pub fn place(&self) -> u8 {
-        notes::place(self.verdict())
+    /// Returns the rank among other results: what is mine comes first, what is not mine last.
+    pub fn rank(&self) -> u8 {
+        notes::rank(self.verdict())
     }
 
     /// Returns whether the owner has found that it belongs to somebody else. What is not mine says nothing about who is

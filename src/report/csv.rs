@@ -80,7 +80,7 @@ fn text_of(member: Option<&Value>) -> String {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::base::ids::{AccountId, RunId};
     use crate::model::coverage::Coverage;

@@ -12,7 +12,7 @@ use askama::Template;
 use askama::filters::Escaper;
 use serde_json::Value;
 
-use super::html::{Overview, by_confidence, cut};
+use super::html::{Overview, cut, in_order};
 use crate::base::clock::to_the_second;
 use crate::base::text::plain;
 use crate::model::entity::identified::web_address;
@@ -54,7 +54,7 @@ struct Page<'r> {
 /// # Errors
 /// Returns an error if the template cannot be rendered.
 pub(super) fn page(run: &RunRecord, catalog: &Catalog) -> io::Result<String> {
-    let (overview, accounts) = (Overview::whole(run, catalog), by_confidence(&run.results));
+    let (overview, accounts) = (Overview::whole(run, catalog), in_order(&run.results));
     let page = Page { run, summary: &run.summary, overview, accounts };
     let rendered = page.render().map_err(io::Error::other)?;
     let mut text = String::with_capacity(rendered.len());

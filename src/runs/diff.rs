@@ -26,7 +26,7 @@ use crate::model::diff::{Cause, ComparedRun, Diff, DiffCounts, Difference, Field
 use crate::model::entity::identified::Entity;
 use crate::model::entity::merge::{self, MAX_SOURCES, SOURCES};
 use crate::model::entity::{EntityKey, folded};
-use crate::model::notes::place;
+use crate::model::notes;
 use crate::model::refusal::{Code, Refusal};
 use crate::model::run::{ModuleReport, ResultRecord, Status};
 use crate::modules::definition::ResultType;
@@ -135,7 +135,13 @@ fn check(before: &Findings<'_>, after: &Findings<'_>) -> Result<(), Refusal> {
 /// Returns what differences are sorted by, in the order in which people read them.
 fn for_people(it: &Difference) -> (u8, String, String, String, Option<String>) {
     let folded = |text: &Option<String>| text.as_deref().unwrap_or_default().to_lowercase();
-    (place(it.verdict), it.result_type.clone(), folded(&it.platform), folded(&it.value), it.value.clone())
+    (
+        notes::rank(it.verdict),
+        it.result_type.clone(),
+        folded(&it.platform),
+        folded(&it.value),
+        it.value.clone(),
+    )
 }
 
 /// Returns a result that one of the runs has, or both, without the fields that differ.
@@ -145,7 +151,7 @@ fn difference(one: Option<&Entry>, other: Option<&Entry>, mut undecided: Vec<Und
     let shown = other.or(one).map(|entry| &entry.record);
     let verdict = |entry: Option<&Entry>| entry?.record.verdict();
     Difference {
-        verdict: verdict(one).or_else(|| verdict(other)),
+        verdict: verdict(other).or_else(|| verdict(one)),
         result_type: shown.map(|record| record.result_type.clone()).unwrap_or_default(),
         platform: shown.and_then(|record| record.platform.clone()),
         value: shown.and_then(|record| record.value.clone()),

@@ -31,14 +31,13 @@ impl Services {
     /// Returns a failure of the store, and the refusal of a PDF if no browser prints it.
     pub fn run_file(&self, run: RunSummary, format: Format) -> Result<Response, Refusal> {
         let (runs, mut bytes) = (&self.runs, format.mark().to_vec());
+        // The page has the hash of the JSON report.
+        let follow = runs.follow_state(&run)?;
         let run = match format {
-            Format::Json => {
-                let follow = runs.follow_state(&run)?;
-                runs.record(run).map(|record| RunRecord { follow, ..record })
-            }
             Format::Html | Format::Pdf => runs.record_with_thumbnails(run),
             _ => runs.record(run),
         }?;
+        let run = RunRecord { follow, ..run };
         // A Vec takes all bytes, and the record contains only numbers and strings, so only printing can fail.
         format
             .write(&mut bytes, &run, &runs.catalog(), |page| runs.print(page))

@@ -4,7 +4,6 @@
 //! comes to another one. The results are kept here, because the run that found them may be deleted by then.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::slice;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -12,7 +11,7 @@ use serde_json::json;
 use crate::base::ids::RunId;
 use crate::model::diff::{Diff, Difference};
 use crate::model::entity::{EntityKey, merge};
-use crate::model::notes::StoredNotes;
+use crate::model::notes::{Annotation, StoredNotes};
 use crate::model::refusal::Refusal;
 use crate::model::run::{ModuleReport, ResultRecord, Status};
 use crate::model::watch::{ChangeKind, FoundChange};
@@ -38,17 +37,20 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Adds what the owner has noted since about the results of the baseline. `notes` reads those of a run.
+    /// Adds the verdicts that the owner has given since on the results of the baseline. `notes` reads those of a run. They
+    /// stay with the watch, since each run has other results; what is written in notes is deleted with its run.
     ///
     /// # Errors
     /// Returns the errors of `notes`.
-    pub fn annotate<E>(&mut self, notes: impl Fn(RunId) -> Result<StoredNotes, E>) -> Result<(), E> {
+    pub fn judge<E>(&mut self, notes: impl Fn(RunId) -> Result<StoredNotes, E>) -> Result<(), E> {
         let mut of_runs = BTreeMap::new();
         for Known { run, seen } in &mut self.results {
             if !of_runs.contains_key(run) {
                 of_runs.insert(*run, notes(*run)?);
             }
-            of_runs[run].annotate(slice::from_mut(seen));
+            if let Some(Annotation { verdict, .. }) = of_runs[run].results.get(&seen.id) {
+                seen.annotation = Some(Annotation { note: None, verdict: *verdict });
+            }
         }
         Ok(())
     }
@@ -121,7 +123,8 @@ impl Baseline {
             };
             if changed.contains(&result.id) || is_replaced() {
                 replaced.extend(old);
-                let seen = ResultRecord { annotation: None, ..result.clone() };
+                let judged = old.and_then(|old| self.results[old].seen.annotation.clone());
+                let seen = ResultRecord { annotation: judged, ..result.clone() };
                 results.push(Known { run: run.run_id, seen });
             }
         }

@@ -174,7 +174,7 @@ impl WatchKeeper {
         // A baseline that cannot be read is that of a watch without a run, so that the watch continues.
         let before = ended.baseline.as_ref().and_then(|text| serde_json::from_str(text).ok());
         let mut before: Baseline = before.unwrap_or_default();
-        before.annotate(|run| self.store.notes(run))?;
+        before.judge(|run| self.store.notes(run))?;
         match before.compare(&run, catalog.profiles()) {
             Ok((changes, baseline)) => {
                 Ok(Comparison { changes, baseline: Some(json!(baseline).to_string()) })

@@ -24,7 +24,7 @@ pub(super) static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
 
 /// The styles of all pages. Reports share the colours of outcomes, and some parts.
 const STYLES: &str = concat!(
-    include_str!("../report/html/outcomes.css"),
+    include_str!("../report/html/colours.css"),
     include_str!("assets/app.css"),
     include_str!("../report/html/parts.css"),
 );

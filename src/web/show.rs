@@ -96,3 +96,7 @@ pub fn browser_name(user_agent: &str) -> String {
         (None, None) => "Unknown browser".to_owned(),
     }
 }
+/// Returns the first letter or digit of a name as a capital letter.
+pub fn initial(name: &str) -> String {
+    name.chars().find(|c| c.is_alphanumeric()).unwrap_or('?').to_uppercase().collect()
+}

@@ -8,7 +8,7 @@
 //! | `overview` | what the results say together, people, the categories, and the dossier as tables |
 //! | `graph` | what joins the results, as a list |
 //! | `results` | the results by category, in order of confidence |
-//! | `outcomes.css` | the colours of outcomes, which the web app also uses |
+//! | `colours.css` | the palette, which the web app also uses |
 //! | `parts.css` | the style of overview, timeline, dossier and graph, which the web app also uses |
 //! | `report.css` | style for the screen, light and dark, and for paper |
 //!
@@ -38,12 +38,12 @@ use crate::runs::record::RunRecord;
 pub use graph::GraphList;
 pub(super) use overview::cut;
 pub use overview::{Overview, titled};
-pub(super) use results::by_confidence;
+pub(super) use results::in_order;
 use results::{Listed, listed, thumbnail, value};
-pub use results::{count_of_facts, facts, initial, items, name, years};
+pub use results::{count_of_facts, facts, items, name, years};
 
 const STYLE: &str =
-    concat!(include_str!("outcomes.css"), include_str!("parts.css"), include_str!("report.css"));
+    concat!(include_str!("colours.css"), include_str!("parts.css"), include_str!("report.css"));
 
 /// The page, which is `templates/report.html`.
 #[derive(Template)]

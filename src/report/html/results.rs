@@ -24,10 +24,9 @@ pub(super) struct Listed<'r> {
 
 /// Groups the results by verdict. Those without data that were not judged are listed by category.
 pub(super) fn listed<'r>(run: &'r RunRecord, catalog: &'r Catalog) -> Listed<'r> {
-    let mut results = by_confidence(&run.results);
+    let mut results = in_order(&run.results);
     let mut bare: BTreeMap<&str, Vec<&ResultRecord>> = BTreeMap::new();
-    let is_bare =
-        |it: &mut &ResultRecord| it.annotation.is_none() && count_of_facts(it) == 0 && facts(it).is_empty();
+    let is_bare = |it: &mut &ResultRecord| count_of_facts(it) == 0 && facts(it).is_empty();
     for result in results.extract_if(.., is_bare) {
         // The catalogue may not have the module any more.
         let category = catalog.get(&result.source).map_or("other", |module| module.entry().category.as_str());
@@ -61,7 +60,7 @@ pub fn years(result: &ResultRecord) -> Option<String> {
     }
 }
 
-/// Returns the number of facts that a table shows of a result beside its value.
+/// Returns how much there is to see of a result beside its value: facts, a picture, what the owner has noted.
 pub fn count_of_facts(result: &ResultRecord) -> usize {
     let texts = ["display_name", "bio", "location", "created_at", "last_seen_at", "last_posted_at"];
     let texts = texts
@@ -72,10 +71,10 @@ pub fn count_of_facts(result: &ResultRecord) -> usize {
 }
 
 /// Returns the results: what is mine first and what is not mine last, in each those with the highest confidence first.
-pub(in crate::report) fn by_confidence(results: &[ResultRecord]) -> Vec<&ResultRecord> {
+pub(in crate::report) fn in_order(results: &[ResultRecord]) -> Vec<&ResultRecord> {
     let mut results: Vec<&ResultRecord> = results.iter().collect();
     results.sort_by(|a, b| {
-        a.place().cmp(&b.place()).then(b.confidence.total_cmp(&a.confidence)).then(a.id.cmp(&b.id))
+        a.rank().cmp(&b.rank()).then(b.confidence.total_cmp(&a.confidence)).then(a.id.cmp(&b.id))
     });
     results
 }
@@ -102,11 +101,6 @@ pub fn facts(result: &ResultRecord) -> Vec<(&String, &Value)> {
         _ => !value.is_null(),
     };
     result.metadata.iter().filter(is_fact).collect()
-}
-
-/// Returns the first letter or digit of a name as a capital letter.
-pub fn initial(name: &str) -> String {
-    name.chars().find(|c| c.is_alphanumeric()).unwrap_or('?').to_uppercase().collect()
 }
 
 /// Returns the items of a list, or the value itself if it is no list or a deeper one.

@@ -16,13 +16,13 @@ use crate::model::audit::Origin;
 use crate::model::credits::Charge;
 use crate::model::family::StoredFamily;
 use crate::model::follow::{FollowEnd, LeadCounts, LeadReason};
+use crate::model::notes::Verdict;
 use crate::model::refusal::{Code, Refusal};
 use crate::model::run::{RunOptions, RunSummary, count};
 use crate::model::search::Search;
 use crate::model::start::Cause;
 use crate::runs::leads::links::{RunLinks, Subjects};
 use crate::runs::leads::{Lead, LeadStatus, Leads, leads};
-use crate::runs::record::read_run;
 use crate::runs::service::{Runs, StartResult};
 
 /// Starts the runs whose turn has come, and records the end of the following if there is nothing left. `ending` is a
@@ -82,16 +82,18 @@ fn try_to_advance(
     Ok(runs.store.end_following(root, &FollowEnd { leads, stopped })?)
 }
 
-/// Returns what the results of runs point to. The results are read only of runs that have ended without success, or in an
-/// earlier version: others have stored it.
+/// Returns what the results of runs point to. The results are read only of runs that have ended without success or in an
+/// earlier version, or with results that are not mine: others have stored it.
 fn links(runs: &Arc<Runs>, ended: &[&RunSummary], root: RunId) -> Result<Vec<RunLinks>, StorageError> {
     let mut links = Vec::new();
     for (id, stored) in runs.store.family_links(root)? {
         let Some(run) = ended.iter().find(|run| run.id == id) else { continue };
+        let notes = runs.store.notes(id)?.results;
+        let stored = stored.filter(|_| notes.values().all(|it| it.verdict != Some(Verdict::NotMine)));
         if let Some(stored) = stored.and_then(|text| serde_json::from_str(&text).ok()) {
             links.push(stored);
         } else {
-            let record = read_run(&runs.store, (*run).clone(), runs.clock.now())?;
+            let record = runs.record((*run).clone())?;
             let catalog = runs.catalog();
             let findings = record.findings();
             links.extend(findings.map(|run| RunLinks::of(&Subjects::of(&run, catalog.profiles()))));

@@ -41,13 +41,16 @@ pub struct Family {
 }
 
 impl Family {
-    /// Returns what the run and the runs below it were asked and what they found: the run first, and then the order in
-    /// which they were started.
-    pub fn findings(&self) -> Vec<Findings<'_>> {
+    /// Returns the run and the runs below it: the run first, and then the order in which they were started.
+    pub fn runs(&self) -> Vec<&RunRecord> {
         let below = self.tree().below;
         let part: HashSet<RunId> = below.iter().map(|it| it.run.id).chain([self.asked.id]).collect();
-        let members = self.members.iter().filter(|member| part.contains(&member.summary.id));
-        members.filter_map(RunRecord::findings).collect()
+        self.members.iter().filter(|member| part.contains(&member.summary.id)).collect()
+    }
+
+    /// Returns what these runs were asked and what they found.
+    pub fn findings(&self) -> Vec<Findings<'_>> {
+        self.runs().into_iter().filter_map(RunRecord::findings).collect()
     }
 
     /// Returns the place of the run, and the runs below it.

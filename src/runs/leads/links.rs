@@ -115,6 +115,9 @@ pub struct RunLinks {
     /// The entities that are results about an account, or that look-ups have found, each with the first of these results.
     /// An entity that is only listed on another page was not looked up.
     pub(super) found: Vec<(Uuid, ResultRef)>,
+    /// The entities of results that are not mine.
+    #[serde(skip)]
+    rejected: HashSet<Uuid>,
     links: Vec<Link>,
     /// How many more there were than are kept of one result and of one run.
     omitted: usize,
@@ -159,19 +162,24 @@ impl RunLinks {
             omitted += reader.omitted + links.len().saturating_sub(MAX_LINKS);
             links.truncate(MAX_LINKS);
         }
-        Self { asked: subjects.asked.id, found, links, omitted }
+        let rejected = subjects.rejected().map(|entity| entity.id).collect();
+        Self { asked: subjects.asked.id, found, rejected, links, omitted }
     }
 }
 
 /// Joins the links of several runs, in the order of their runs and results. Links between two entities that link to each
-/// other become verified. Also returns how many more there were than are kept of one result and of one run.
+/// other become verified, and none leads to what is not mine unless another result has found it, too. Also returns how many more there were than are kept of one result and of one run.
 pub fn links(runs: impl IntoIterator<Item = RunLinks>) -> (Vec<Link>, usize) {
     let (mut all, mut omitted) = (Vec::new(), 0);
+    let (mut rejected, mut found) = (HashSet::new(), HashSet::new());
     for mut run in runs {
         all.append(&mut run.links);
         omitted += run.omitted;
+        rejected.extend(run.rejected);
+        found.extend(run.found.into_iter().map(|(id, _)| id));
     }
-    let pairs: HashSet<(Uuid, Uuid)> = all.iter().map(|link: &Link| (link.from.id, link.to.id)).collect();
+    all.retain(|link: &Link| !rejected.contains(&link.to.id) || found.contains(&link.to.id));
+    let pairs: HashSet<(Uuid, Uuid)> = all.iter().map(|link| (link.from.id, link.to.id)).collect();
     for link in &mut all {
         if pairs.contains(&(link.to.id, link.from.id)) {
             link.class = Class::Verified;
@@ -188,8 +196,8 @@ pub struct Subjects<'a> {
     pub(in crate::runs) asked: Entity,
     /// What each of the results is about.
     entities: Vec<Entity>,
-    /// The accounts whose pages list the further results of each module.
-    accounts: HashMap<String, Entity>,
+    /// The accounts whose pages list the further results of each module, or `None` if the account is not mine.
+    accounts: HashMap<String, Option<Entity>>,
 }
 
 impl<'a> Subjects<'a> {
@@ -199,34 +207,51 @@ impl<'a> Subjects<'a> {
         let asked = Entity::of_query(&run.query);
         let subjects = Self { run, profiles, asked, entities, accounts: HashMap::new() };
         let mut accounts = HashMap::new();
-        for (record, entity) in subjects.found_accounts() {
+        for (record, entity) in subjects.all().filter(|(record, _)| subjects.is_of_account(record)) {
             for module in merge::modules(record) {
-                accounts.entry(module).or_insert_with(|| entity.clone());
+                accounts.entry(module).or_insert_with(|| (!record.is_not_mine()).then(|| entity.clone()));
             }
         }
         Self { accounts, ..subjects }
     }
 
-    /// Returns the results, each with what it is about. What the owner has found to be somebody else's is left out.
+    fn all(&self) -> impl Iterator<Item = (&'a ResultRecord, &Entity)> {
+        self.run.results.iter().zip(&self.entities)
+    }
+
+    /// Returns the results, each with what it is about. What is not mine is left out, and what only it lists.
     pub(in crate::runs) fn results(&self) -> impl Iterator<Item = (&'a ResultRecord, &Entity)> {
-        self.run.results.iter().zip(&self.entities).filter(|(record, _)| !record.is_not_mine())
+        let rejects = self.rejected().next().is_some();
+        self.all().filter(move |(record, entity)| {
+            !rejects || !record.is_not_mine() && !self.owners(record, entity).is_empty()
+        })
+    }
+
+    /// Returns what the results that are not mine are about.
+    fn rejected(&self) -> impl Iterator<Item = &Entity> {
+        self.all().filter(|(record, _)| record.is_not_mine()).map(|(_, entity)| entity)
     }
 
     /// Returns the accounts for which a module was asked, without those that are only listed there.
     pub(in crate::runs) fn found_accounts(&self) -> impl Iterator<Item = (&'a ResultRecord, &Entity)> {
-        self.results().filter(|(record, _)| {
-            matches!(record.result_type.as_str(), "account" | "profile")
-                && !names_itself(record, &self.run.query)
-        })
+        self.results().filter(|(record, _)| self.is_of_account(record))
     }
 
-    /// Returns the entities that a result says something about: what it is about, or the accounts whose pages list it.
+    fn is_of_account(&self, record: &ResultRecord) -> bool {
+        matches!(record.result_type.as_str(), "account" | "profile") && !names_itself(record, &self.run.query)
+    }
+
+    /// Returns the entities that a result says something about: what it is about, or the accounts whose pages list it. There
+    /// are none if none of those is mine.
     pub(in crate::runs) fn owners(&self, record: &ResultRecord, entity: &Entity) -> Vec<Entity> {
         if !names_itself(record, &self.run.query) {
             return vec![entity.clone()];
         }
-        let of_module = |module: String| self.accounts.get(&module).unwrap_or(&self.asked).clone();
-        let owners = merge::modules(record).into_iter().map(of_module).map(|owner| (owner.id, owner));
+        let of_module = |module: String| match self.accounts.get(&module) {
+            Some(account) => account.clone(),
+            None => Some(self.asked.clone()),
+        };
+        let owners = merge::modules(record).into_iter().filter_map(of_module).map(|owner| (owner.id, owner));
         owners.collect::<BTreeMap<_, _>>().into_values().collect()
     }
 }

@@ -339,6 +339,9 @@ impl Collected {
         let (at, account) = (link.source, &mut self.all[self.positions[&link.to.id]]);
         account.add_result(at, link.confidence);
         let record = run.results.iter().find(|record| record.id == at.result_id);
+        if record.and_then(ResultRecord::verdict) == Some(Verdict::Mine) {
+            account.hold(Sign::Mine, Mention { is_stated: false, at });
+        }
         let platform = record.and_then(|record| record.platform.as_deref()).unwrap_or_default();
         let own = link.to.platform.as_deref();
         if let Some(email) = asked_address(run)

@@ -6,7 +6,7 @@
 //!
 //! | kind | weight | alone | grade |
 //! |---|---|---|---|
-//! | `verdict` | 9.0 | 0.999 | proof |
+//! | `verdict` | 9.0 | 0.999 | |
 //! | `verified_link` | 6.5 | 0.987 | proof |
 //! | `mutual_link` | 5.5 | 0.964 | proof |
 //! | `same_email` | 5.5 | 0.964 | proof |
@@ -86,6 +86,8 @@ words! {
 /// Who can produce a kind of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Grade {
+    /// Nobody: the owner of the runs has looked.
+    Verdict,
     /// Only the owner of both accounts.
     Proof,
     /// Everybody, but impostors seldom do.
@@ -99,9 +101,9 @@ pub(super) enum Grade {
 impl EvidenceKind {
     /// Returns who can produce it, its weight in log-odds, and the sentence that says it.
     pub(super) fn row(self) -> (Grade, f64, &'static str) {
-        use Grade::{Claim, Copy, Counter, Proof};
+        use Grade::{Claim, Copy, Counter, Proof, Verdict};
         match self {
-            Self::Verdict => (Proof, 9.0, "You found {one} and {other} to be accounts of this person"),
+            Self::Verdict => (Verdict, 9.0, "You found {one} and {other} to be accounts of this person"),
             Self::VerifiedLink => (Proof, 6.5, "{one} has a verified link to {other}"),
             Self::MutualLink => (Proof, 5.5, "{one} and {other} name each other"),
             Self::SameEmail => (Proof, 5.5, "{one} and {other} both have {shared}"),
@@ -139,7 +141,7 @@ pub(super) fn score(kinds: &[EvidenceKind]) -> f64 {
     let sum_of =
         |of: Grade| -> f64 { kinds.iter().filter(|kind| kind.row().0 == of).map(|kind| kind.row().1).sum() };
     let claimed = (sum_of(Grade::Claim) + sum_of(Grade::Copy).min(MOST_COPIED)).min(MOST_CLAIMED);
-    let log_odds = PRIOR + sum_of(Grade::Proof) + claimed + sum_of(Grade::Counter);
+    let log_odds = PRIOR + sum_of(Grade::Verdict) + sum_of(Grade::Proof) + claimed + sum_of(Grade::Counter);
     (1000.0 / (1.0 + (-log_odds).exp())).round() / 1000.0
 }
 

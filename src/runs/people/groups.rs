@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::accounts::{Account, Impossible};
-use super::evidence::{Band, EvidenceKind, Grade, MOST_UNANSWERED, filled};
+use super::evidence::{Band, Grade, MOST_UNANSWERED, filled};
 use super::pairs::{Pair, ordered};
 use super::person::{Conflict, ConflictKind};
 use crate::runs::record::ResultRef;
@@ -89,10 +89,9 @@ impl<'a> Groups<'a> {
         {
             self.note(contradiction);
             // The owner of the runs, who has looked at the accounts, knows more.
-            let is_judged = pair.evidence.iter().any(|evidence| evidence.kind == EvidenceKind::Verdict);
-            return is_judged.then_some(pair.score);
+            return (pair.grade == Grade::Verdict).then_some(pair.score);
         }
-        if pair.grade == Grade::Proof {
+        if pair.grade <= Grade::Proof {
             return Some(pair.score);
         }
         let unanswered = self.no_link_back(one, other).or_else(|| self.no_link_back(other, one));

@@ -70,7 +70,7 @@ impl<'a> Comparison<'a> {
         holders.retain(|_, holders| holders.len() > 1);
         let crowded = holders.iter().filter(|(sign, holders)| {
             let holders = || holders.iter().map(|at| &accounts[*at]);
-            is_crowd(holders(), matches!(sign, Sign::Picture(_) | Sign::Likeness(_)))
+            ***sign != Sign::Mine && is_crowd(holders(), matches!(sign, Sign::Picture(_) | Sign::Likeness(_)))
         });
         Self { accounts, crowded: crowded.map(|(sign, _)| *sign).collect(), holders }
     }

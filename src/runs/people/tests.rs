@@ -115,6 +115,14 @@ fn what_is_mine_is_one_person_whatever_speaks_against_it_and_what_is_not_mine_is
     assert_eq!((mine.people.len(), mine.people[0].band), (1, Band::Confirmed));
     assert_eq!(kinds(&mine), [EvidenceKind::Verdict, EvidenceKind::OtherName]);
     assert_eq!(conflict_kinds(&mine), BTreeSet::from([ConflictKind::OtherName]));
+    // However many names they show.
+    let names = ["Octo Cat", "Bob Builder", "Carol Danvers", "Dora Lange"];
+    let many: Vec<_> = (1..)
+        .zip(MODULES)
+        .zip(names)
+        .map(|((id, module), name)| judged(id, module, named(name), "mine"))
+        .collect();
+    assert_eq!(found(&many).people[0].accounts.len(), 4);
     let unsure = found(&[judged(1, "github", one, "unsure"), judged(2, "gitlab", other.clone(), "mine")]);
     assert_eq!((unsure.people.len(), unsure.unattributed.len()), (0, 2));
     let gone = found(&[
@@ -122,6 +130,11 @@ fn what_is_mine_is_one_person_whatever_speaks_against_it_and_what_is_not_mine_is
         judged(2, "gitlab", other, "mine"),
     ]);
     assert_eq!((gone.people.len(), gone.unattributed.len()), (0, 1));
+    // What only an account lists that is not mine is gone with it.
+    let proof = json!({"service": "github", "verified": true});
+    let listing = judged(1, "keybase", json!({}), "not_mine");
+    let gone = found(&[listing, listed(2, "keybase", "account", "https://github.com/octo9", proof)]);
+    assert_eq!(gone, People::default());
 }
 
 #[test]

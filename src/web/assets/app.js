@@ -1,6 +1,10 @@
 // The script of every page. All pages also work without it.
 "use strict";
 
+// Returns the text of a file with searches, or null if it is too large.
+const TOO_LARGE = "The file is too large: use at most 2 MiB.";
+const textOf = (file) => (file.size <= 2 * 1024 * 1024 ? file.text() : null);
+
 // Buttons that copy the text of an element.
 for (const button of document.querySelectorAll("button[data-copy]")) {
   if (!navigator.clipboard) continue;

@@ -1,7 +1,5 @@
 // The form for a batch: puts a chosen file into it.
 
-const MOST_FILE_BYTES = 2 * 1024 * 1024;
-
 // Reads the chosen file into the text field. The form works without it: the text can be pasted.
 for (const box of document.querySelectorAll("[data-file]")) {
   const [input, said] = [box.querySelector("input"), box.querySelector("[role=status]")];
@@ -13,11 +11,8 @@ for (const box of document.querySelectorAll("[data-file]")) {
   input.addEventListener("change", async () => {
     const file = input.files[0];
     if (!file) return;
-    if (file.size > MOST_FILE_BYTES) {
-      said.textContent = "The file is too large: use at most 2 MiB.";
-      return;
-    }
-    text.value = await file.text();
-    said.textContent = `${file.name} is in the field above.`;
+    const read = await textOf(file);
+    text.value = read ?? text.value;
+    said.textContent = read === null ? TOO_LARGE : `${file.name} is in the field above.`;
   });
 }

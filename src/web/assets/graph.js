@@ -67,7 +67,7 @@ function choose() {
     return { x: box.clientWidth * far * Math.cos(at * 2.4), y: box.clientHeight * far * Math.sin(at * 2.4) };
   });
   shown.layout({
-    name: "cose", animate: false, randomize: false, nodeDimensionsIncludeLabels: true, padding: 24, numIter: 1500,
+    name: "cose", animate: false, randomize: false, nodeDimensionsIncludeLabels: true, padding: 24, numIter: Math.min(1_000, 100_000 / shown.length),
     idealEdgeLength: (edge) => (edge.data("class") === "same_name" ? 220 : 70), nodeRepulsion: () => 40_000, nodeOverlap: 24, gravity: 0.4,
   }).run();
   // The layout is as high as wide, and the box is not.

@@ -4,12 +4,12 @@
 // filter, and Escape closes the details of a result.
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 const VERDICTS = { y: "mine", u: "unsure", n: "not_mine" };
-// The buttons that give back what was, the last one at the end.
+// The verdicts that were given: the ids of their results, and what was before. The last one is at the end.
 const given = [];
 let last = Promise.resolve();
 
 function walk(result, step) {
-  const results = [...document.querySelectorAll(".result")];
+  const results = [...document.querySelectorAll(".result")].filter((one) => one.checkVisibility());
   const target = results[results.indexOf(result) + step]?.querySelector("summary");
   target?.focus();
   return target;
@@ -27,23 +27,25 @@ function mark(result, verdict) {
 
 // Gives the verdict of the button. The verdicts are sent one after the other, so that the last one counts.
 function judge(button) {
+  const { form } = button;
   const result = button.closest(".result");
   const before = result.querySelector("[aria-pressed=true]")?.className ?? "none";
   const [, verdict] = button.value.split(" ");
-  const body = new URLSearchParams(new FormData(button.form, button));
+  const body = new URLSearchParams(new FormData(form, button));
   mark(result, verdict);
   last = last.then(async () => {
     try {
-      const answer = await fetch(button.form.action, { method: "POST", body, redirect: "manual" });
+      const answer = await fetch(form.action, { method: "POST", body, redirect: "manual" });
       if (answer.type !== "opaqueredirect") throw new Error(answer.status);
       document.dispatchEvent(new Event("judged"));
     } catch {
-      // The page that the form loads says why.
+      // The page that is loaded says why.
+      if (!button.isConnected) return location.reload();
       mark(result, before);
-      button.form.requestSubmit(button);
+      form.requestSubmit(button);
     }
   });
-  return { result, before };
+  return { id: result.id, before };
 }
 
 document.addEventListener("click", (event) => {
@@ -54,12 +56,12 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.altKey || event.ctrlKey || event.metaKey || event.target.matches("input, select, textarea")) return;
   if (event.key === "Escape") {
     const details = document.querySelector(".result details[open]");
     details?.removeAttribute("open");
     details?.querySelector("summary").focus();
   }
+  if (event.altKey || event.ctrlKey || event.metaKey || (event.shiftKey && event.key !== "/") || event.target.matches("input, select, textarea")) return;
   const result = event.target.closest(".result");
   let isDone = false;
   if (event.key === "/") {
@@ -67,15 +69,18 @@ document.addEventListener("keydown", (event) => {
     field?.focus();
     isDone = Boolean(field);
   } else if (event.key === "z" && given.length > 0) {
-    const { result: judged, before } = given.pop();
-    const button = judged.querySelector(before === "none" ? "[aria-pressed=true]" : `.verdicts .${before}`);
+    const { id, before } = given.pop();
+    const judged = document.getElementById(id);
+    const button = judged?.querySelector(before === "none" ? "[aria-pressed=true]" : `.verdicts .${before}`);
     if (button) judge(button);
-    judged.querySelector("summary").focus();
+    judged?.querySelector("summary").focus();
     isDone = true;
   } else if (result && event.key in STEPS) {
     isDone = Boolean(walk(result, STEPS[event.key]));
   } else if (result && event.key in VERDICTS) {
-    given.push(judge(result.querySelector(`.verdicts .${VERDICTS[event.key]}`)));
+    const button = result.querySelector(`.verdicts .${VERDICTS[event.key]}`);
+    // A verdict that is there stays.
+    if (button.getAttribute("aria-pressed") === "false") given.push(judge(button));
     walk(result, 1);
     isDone = true;
   }

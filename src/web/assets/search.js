@@ -46,7 +46,6 @@ function batch(form, text) {
   location.assign(form.dataset.batches);
 }
 
-const MOST_FILE_BYTES = 2 * 1024 * 1024;
 const SENT_AGAIN_AFTER = 10_000;
 
 const form = document.querySelector("form[data-search]");
@@ -87,7 +86,8 @@ if (form) {
     const [file] = event.dataTransfer.files;
     if (!file) return;
     event.preventDefault();
-    if (file.size <= MOST_FILE_BYTES) return batch(form, await file.text());
-    form.querySelector("[data-part=guess]").textContent = "The file is too large: use at most 2 MiB.";
+    const text = await textOf(file);
+    if (text !== null) return batch(form, text);
+    form.querySelector("[data-part=guess]").textContent = TOO_LARGE;
   });
 }

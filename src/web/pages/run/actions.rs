@@ -106,7 +106,8 @@ pub(in crate::web) fn judge(web: &Arc<Web>, visit: Visit) -> Answer {
             Some((run, result)) => (run.parse().ok()?, result),
             None => (page, place),
         };
-        Some((place.to_owned(), run, result.parse().ok()?, Verdict::from_name(verdict)))
+        let verdict = if verdict == "none" { None } else { Some(Verdict::from_name(verdict)?) };
+        Some((place.to_owned(), run, result.parse().ok()?, verdict))
     };
     let (place, run, result, verdict) = read(visit.form.get("verdict")).ok_or_else(WebError::no_such_page)?;
     annotate(web, &visit, run, result, &AnnotationUpdate { note: None, verdict: Some(verdict) })?;

@@ -104,7 +104,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let family = web.runs.family(web.runs.record(run.clone())?)?;
     let (findings, catalog) = (family.findings(), web.runs.catalog());
     let graph = Graph::of(&findings, catalog.profiles());
-    let drawing = Drawing::of(&graph, &Who::of(&family, catalog.profiles()), &web.root);
+    let drawing = Drawing::of(&graph, &Who::of(&findings, catalog.profiles()), &web.root);
     let drawing = serde_json::to_string(&drawing).map_err(WebError::internal)?;
     render(&Page { frame: visit.frame, run, graph: GraphList::new(&graph, None), drawing })
 }

@@ -15,7 +15,7 @@ use crate::runs::people::evidence::Band;
 use crate::runs::people::people;
 use crate::runs::people::person::{People, PersonAccount};
 use crate::runs::pictures::avatar::Avatar;
-use crate::runs::record::ResultRef;
+use crate::runs::record::{Findings, ResultRef};
 use crate::runs::service::Runs;
 
 /// The most people of a page, and the most lines of evidence of each. Files contain all.
@@ -34,8 +34,7 @@ pub(super) struct Who {
 }
 
 impl Who {
-    pub(super) fn of(family: &Family, profiles: &ProfileIndex) -> Self {
-        let findings = family.findings();
+    pub(super) fn of(findings: &[Findings<'_>], profiles: &ProfileIndex) -> Self {
         let (mut pictures, mut places) = (HashSet::new(), HashMap::new());
         for (run_id, result) in findings.iter().flat_map(|run| run.results.iter().map(|it| (run.run_id, it)))
         {
@@ -43,11 +42,11 @@ impl Who {
             pictures.extend(Avatar::of(&result.metadata).map(|_| at));
             places.extend(result.text("location").map(|place| (at, place.to_owned())));
         }
-        Self { people: people(&findings, profiles), pictures, places }
+        Self { people: people(findings, profiles), pictures, places }
     }
 
-    /// Returns the first place that these accounts name.
-    pub(super) fn place(&self, accounts: &[PersonAccount]) -> Option<&String> {
+    /// Returns the first location that these accounts name.
+    pub(super) fn location(&self, accounts: &[PersonAccount]) -> Option<&String> {
         accounts.iter().flat_map(|account| &account.results).find_map(|result| self.places.get(result))
     }
 
@@ -102,8 +101,9 @@ impl Lead {
 /// Returns the leads of a run that has ended: first those that can be searched or were, each by the number of its mentions.
 /// What the run itself has found is no longer a lead.
 pub(super) fn leads(runs: &Runs, family: &Family) -> Vec<Lead> {
-    let findings = family.findings();
-    let results = findings.iter().flat_map(|run| run.results.iter().map(move |it| ((run.run_id, it.id), it)));
+    let runs_below = family.runs();
+    let results =
+        runs_below.iter().flat_map(|run| run.results.iter().map(|it| ((run.summary.id, it.id), it)));
     let results: HashMap<_, _> = results.collect();
     let place = |source: &leads::LeadSource| {
         let result = results.get(&(source.run_id, source.result_id))?;

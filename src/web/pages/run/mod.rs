@@ -36,10 +36,10 @@ use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
 use crate::report::Format;
-use crate::report::html::{Overview, facts, initial, items, name, titled, years};
-use crate::runs::record::{Findings, RunRecord};
+use crate::report::html::{Overview, facts, items, name, titled, years};
+use crate::runs::record::RunRecord;
 use crate::web::form::new_once;
-use crate::web::show::{ago, lasted};
+use crate::web::show::{ago, initial, lasted};
 use crate::web::{Answer, Form, Frame, Visit, Web, WebError, render};
 use leads::{Lead, MOST_LINES, MOST_PEOPLE, SHOWN_LEADS, Who, account_label, became, tone, verb};
 use results::{MOST_RESULTS, Order, Results, Row};
@@ -92,6 +92,8 @@ struct Live {
     again: Option<(usize, u64)>,
     once: String,
     catalog: Arc<Catalog>,
+    /// The query, if it is valid for this version.
+    query: Option<Query>,
     /// The searches for leads.
     tree: FamilyTree,
     /// The address of the next parts.
@@ -123,6 +125,7 @@ impl Live {
             again: again.map(|search| (search.choice.modules.len(), search.cost())),
             once: new_once(),
             catalog: web.runs.catalog(),
+            query: Query::parse(run.search_type, &run.query).ok(),
             tree,
             next: format!("{page}/live{next}"),
             page: format!("{page}{}", filter.query()),
@@ -142,9 +145,14 @@ impl Live {
 
     /// Returns the page of a site that gave no answer, to look there by hand.
     fn page_of(&self, report: &ModuleReport) -> Option<String> {
-        let RunSummary { search_type, query, .. } = &self.record.summary;
-        let query = Query::parse(*search_type, query).ok().filter(|_| !report.status.is_conclusive())?;
-        self.catalog.get(&report.module)?.page(&query)
+        let query = self.query.as_ref().filter(|_| !report.status.is_conclusive())?;
+        self.catalog.get(&report.module)?.page(query)
+    }
+
+    /// Returns the first outcome without an answer that modules had.
+    fn first_unknown(&self) -> Option<Outcome> {
+        let coverage = self.record.summary.coverage;
+        Outcome::ALL.into_iter().find(|it| !it.is_conclusive() && coverage.count_of(*it) > 0)
     }
 
     /// Returns the modules with this outcome, by name. Those with an answer are many: they are listed at the end.
@@ -184,13 +192,13 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let earlier = runs.comparable(&run, Some(Cursor::after(&run)), 1)?;
     let overview = if is_running { Overview::default() } else { Overview::of(&record) };
     let family = runs.family(record.clone())?;
-    let findings = family.findings();
-    let results = Results::new(&findings, &visit.form, is_running, &catalog);
-    let kinds =
-        findings.iter().flat_map(|run| run.results).map(|result| result.result_type.clone()).collect();
+    let of_family = family.runs();
+    let all = of_family.iter().flat_map(|run| run.results.iter().map(|result| (&run.summary, result)));
+    let kinds = all.clone().map(|(_, result)| result.result_type.clone()).collect();
+    let results = Results::new(run.id, all, &visit.form, is_running, &catalog);
     let (who, leads) = match is_running {
         true => (Who::default(), Vec::new()),
-        false => (Who::of(&family, catalog.profiles()), leads::leads(runs, &family)),
+        false => (Who::of(&family.findings(), catalog.profiles()), leads::leads(runs, &family)),
     };
     let retried = run.retry_of.map(|id| web.store.run(id, run.account)).transpose()?;
     render(&Page {
@@ -226,9 +234,8 @@ pub(in crate::web) fn live(web: &Arc<Web>, mut visit: Visit) -> Answer {
     }
     let record = runs.record(found)?;
     let after: u32 = visit.form.get("after").parse().unwrap_or(u32::MAX);
-    let new: Vec<_> = record.results.iter().filter(|result| result.id > after).cloned().collect();
-    let found = record.findings().map(|run| Findings { results: &new, ..run });
-    let results = Results::new(&Vec::from_iter(found), &visit.form, true, &runs.catalog());
+    let new = record.results.iter().filter(|result| result.id > after).map(|it| (&record.summary, it));
+    let results = Results::new(record.summary.id, new, &visit.form, true, &runs.catalog());
     let is_new_end = record.summary.status.is_terminal() && !visit.form.has("ended", "yes");
     ["after", "at", "ended"].iter().for_each(|name| visit.form.set(name, ""));
     let mut live = Live::new(web, &visit, record, tree)?;

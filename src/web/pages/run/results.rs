@@ -13,11 +13,10 @@ use crate::base::ids::RunId;
 use crate::base::words::words;
 use crate::model::entity::identified::web_address;
 use crate::model::notes::Verdict;
-use crate::model::run::ResultRecord;
+use crate::model::run::{ResultRecord, RunSummary};
 use crate::modules::catalog::Catalog;
 use crate::report::html::count_of_facts;
 use crate::runs::pictures::avatar::Avatar;
-use crate::runs::record::Findings;
 use crate::web::Form;
 
 /// The maximum number of results on a page. Files contain all results.
@@ -55,11 +54,15 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// Returns the results of a run and those below it that match the parameters `text`, `kind` and `verdict`, in the order of
-    /// `order`.
-    pub(super) fn new(runs: &[Findings<'_>], form: &Form, is_running: bool, catalog: &Catalog) -> Self {
-        let own = runs.first().map(|run| run.run_id);
-        let all = runs.iter().flat_map(|run| run.results.iter().map(move |result| (run, result)));
+    /// Returns the results that match the parameters `text`, `kind` and `verdict`, in the order of `order`. Each comes with its
+    /// run, which may be one below the run of the page.
+    pub(super) fn new<'r>(
+        page: RunId,
+        all: impl Iterator<Item = (&'r RunSummary, &'r ResultRecord)> + Clone,
+        form: &Form,
+        is_running: bool,
+        catalog: &Catalog,
+    ) -> Self {
         let (kind, verdict, text) = (form.get("kind"), form.get("verdict"), form.get("text").to_lowercase());
         let words: Vec<&str> = text.split_whitespace().collect();
         let is_judged = |result: &ResultRecord, verdict: &str| match verdict {
@@ -78,7 +81,7 @@ impl Results {
             .clone()
             .filter(|(_, it)| is_judged(it, verdict) && (kind.is_empty() || it.result_type == kind));
         let rows = rows.map(|(run, result)| Row {
-            origin: (Some(run.run_id) != own).then(|| (run.run_id, run.query.normal().to_owned())),
+            origin: (run.id != page).then(|| (run.id, run.query.clone())),
             ..Row::new(result, catalog)
         });
         let mut rows: Vec<Row> = rows.filter(|row| row.contains(&words)).collect();
@@ -87,7 +90,7 @@ impl Results {
             _ if is_running => rows.sort_by_key(|row| row.result.id),
             Order::Best => rows.sort_by_cached_key(Row::standing),
             Order::Sure => rows.sort_by(|a, b| b.result.confidence.total_cmp(&a.result.confidence)),
-            Order::Newest => rows.sort_by_key(|row| Reverse(row.result.id)),
+            Order::Newest => rows.sort_by_key(|row| Reverse((row.result.created_at, row.result.id))),
             Order::Platform => rows.sort_by_cached_key(|row| row.platform().to_lowercase()),
         }
         let matching = rows.len();
@@ -130,7 +133,7 @@ impl Row {
     }
 
     /// Returns what names the result on the page: its number, after the id of the run if that is another one.
-    pub(super) fn place(&self) -> String {
+    pub(super) fn anchor(&self) -> String {
         let id = self.result.id;
         self.origin.as_ref().map_or_else(|| id.to_string(), |(run, _)| format!("{run}-{id}"))
     }
@@ -157,12 +160,12 @@ impl Row {
         Avatar::of(&self.result.metadata).is_some()
     }
 
-    /// Returns the place of the result among others.
+    /// Returns what orders the results.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the value is from 0 to 100")]
     fn standing(&self) -> (u8, bool, Reverse<u32>, Reverse<usize>, u32, u32) {
         let percent = (self.result.confidence.clamp(0.0, 1.0) * 100.0).round() as u32;
         (
-            self.result.place(),
+            self.result.rank(),
             self.facts == 0,
             Reverse(percent),
             Reverse(self.facts),
@@ -194,9 +197,8 @@ fn add_texts(value: &Value, text: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::modules::query::{Query, SearchType};
+    use crate::report::csv::tests::run;
     use serde_json::json;
-    use std::slice;
 
     fn result(id: u32, confidence: f64, metadata: &Value) -> ResultRecord {
         serde_json::from_value(json!({
@@ -215,7 +217,8 @@ mod tests {
             result(3, 0.9, &json!({"timezone": "UTC"})),
         ];
         let catalog = Catalog::from_text("none", "[]").unwrap();
-        let run = Findings::new(RunId::new(), Query::parse(SearchType::Username, "ana").unwrap(), &results);
+        let run = run(Vec::new()).summary;
+        let all = results.iter().map(|result| (&run, result));
         for (address, is_running, want, bare) in [
             ("", false, &[2, 1][..], 1),
             ("", true, &[1, 2, 3], 0),
@@ -227,7 +230,7 @@ mod tests {
             ("kind=email", false, &[], 0),
         ] {
             let results =
-                Results::new(slice::from_ref(&run), &Form::parse(address.as_bytes()), is_running, &catalog);
+                Results::new(run.id, all.clone(), &Form::parse(address.as_bytes()), is_running, &catalog);
             let shown: Vec<u32> = results.rows.iter().map(|row| row.result.id).collect();
             assert_eq!((&*shown, results.bare.len()), (want, bare), "{address}");
         }
