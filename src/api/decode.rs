@@ -67,6 +67,9 @@ pub struct SearchRequest {
     /// Fetch the profile pictures of the accounts that are found, at most 100. Results then get `metadata.avatar`: see
     /// `GET /v1/searches/{run_id}/thumbnails/{result_id}`. Ignored with `passive`.
     avatars: Option<bool>,
+    /// Keep the answer that each hit was judged by: at most 1 MiB of each and 32 MiB of the search, compressed. See
+    /// `GET /v1/searches/{run_id}/results/{result_id}/evidence`.
+    evidence: Option<bool>,
     /// Follow the leads of the results: accounts are looked up without a charge, at most 100 in each search, and other leads
     /// start separate searches, charged 1 credit each.
     follow: Option<FollowRequest>,
@@ -146,6 +149,7 @@ impl SearchBody {
             patient: request.patient.unwrap_or_default(),
             time_budget: request.time_budget,
             avatars: request.avatars.unwrap_or_default(),
+            evidence: request.evidence.unwrap_or_default(),
             ..RunOptions::default()
         };
         // Only usernames have modules that need a browser.

@@ -158,6 +158,30 @@ pub fn get_thumbnail(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
         .map(Reply::Now)
 }
 
+/// The parameters of a kept answer.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct EvidenceParameters {
+    /// Module whose answer is wanted, by id; the first of those in `metadata.sources` that have `evidence` if it is not given.
+    module: Option<String>,
+}
+
+/// Downloads the answer that was kept as evidence for a result.
+///
+/// A search with `evidence` keeps the answer that each hit was judged by. In `metadata.sources`, `evidence` then has its
+/// `sha256`, the time (`at`), the `address` that was asked, the `http_status`, the number of `bytes`, and whether it was
+/// `truncated`. It is kept until the run is deleted. Costs no credits.
+#[utoipa::path(get, path = "/v1/searches/{run_id}/results/{result_id}/evidence", params(EvidenceParameters),
+    responses((status = 200, description = "The answer, as the site sent it.",
+    content((String = "application/octet-stream")),
+    headers(("Content-Disposition" = String), ("X-Evidence-SHA256" = String), ("X-Evidence-Time" = String),
+        ("X-Evidence-Address" = String)))))]
+pub fn get_evidence(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
+    let EvidenceParameters { module } = request::query(call.request)?;
+    let found = api.find(call)?;
+    api.evidence(&found, call.id_in("result_id", "result")?, module.as_deref()).map(Reply::Now)
+}
+
 /// The change of what is noted about a run. What is not given stays as it is.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = RunNotesRequest)]

@@ -89,6 +89,7 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         route::<results::__path_follow_lead>(SEARCH, results::follow_lead),
         route::<results::__path_list_search_people>(READ, results::list_search_people),
         route::<results::__path_get_thumbnail>(READ, results::get_thumbnail),
+        route::<results::__path_get_evidence>(READ, results::get_evidence),
         route::<results::__path_annotate_result>(READ, results::annotate_result),
         route::<results::__path_diff_searches>(READ, results::diff_searches),
         route::<watches::__path_create_watch>(READ, watches::create_watch),

@@ -1,6 +1,12 @@
-//! Percent-encoding ([RFC 3986, section 2.1](https://www.rfc-editor.org/rfc/rfc3986#section-2.1)), hexadecimal digits and
-//! SHA-256.
+//! Percent-encoding ([RFC 3986, section 2.1](https://www.rfc-editor.org/rfc/rfc3986#section-2.1)), hexadecimal digits,
+//! SHA-256 and gzip.
 
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use percent_encoding::{
     AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, percent_encode as encode_bytes,
     utf8_percent_encode,
@@ -53,6 +59,24 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let byte = |pair: &[u8]| Some((digit(pair.first()?)? << 4 | digit(pair.get(1)?)?) as u8);
     text.as_bytes().chunks(2).map(byte).collect()
+}
+
+/// Compresses bytes.
+pub fn gzip(bytes: &[u8], level: Compression) -> Arc<[u8]> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), level);
+    // Writing to a Vec does not fail.
+    let _ = encoder.write_all(bytes);
+    encoder.finish().unwrap_or_default().into()
+}
+
+/// Returns the bytes that [`gzip`] has compressed.
+///
+/// # Errors
+/// Returns an error for other bytes.
+pub fn gunzip(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let mut body = Vec::new();
+    GzDecoder::new(bytes).read_to_end(&mut body)?;
+    Ok(body)
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use flate2::Compression;
 
-use super::files::gzip;
 use super::response::Response;
+use crate::base::encoding::gzip;
 
 /// The size below which bodies are not compressed. With its head, such an answer fits into one packet.
 const MIN_COMPRESSED_BYTES: usize = 1024;

@@ -1,13 +1,10 @@
 //! Files that are part of the program and equal for all clients, and compressed bodies.
 
-use std::io::{Read, Write};
 use std::sync::{Arc, OnceLock};
 
 use flate2::Compression;
-use flate2::read::GzDecoder;
-use flate2::write::GzEncoder;
 
-use crate::base::encoding::{hex, sha256};
+use crate::base::encoding::{gunzip, gzip, hex, sha256};
 
 /// A file, which is compressed once for all clients that accept it.
 ///
@@ -52,10 +49,10 @@ impl Asset {
     pub fn new(name: &'static str, content: &[u8]) -> Self {
         let mut file = StaticFile::plain(media_type(name), content);
         if let [0x1f, 0x8b, ..] = content {
-            let mut body = Vec::new();
-            if let Err(error) = GzDecoder::new(content).read_to_end(&mut body) {
+            let body = gunzip(content).unwrap_or_else(|error| {
                 log::error!("cannot decompress a file of the program: {error}");
-            }
+                Vec::new()
+            });
             file =
                 StaticFile { gzip: OnceLock::from(file.body), ..StaticFile::plain(file.content_type, body) };
         }
@@ -92,14 +89,6 @@ impl Assets {
     pub fn find(&self, segment: &str) -> Option<&Asset> {
         self.0.iter().find(|asset| asset.address == segment)
     }
-}
-
-/// Compresses a body.
-pub(super) fn gzip(body: &[u8], level: Compression) -> Arc<[u8]> {
-    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 4), level);
-    // Writing to a Vec does not fail.
-    let _ = encoder.write_all(body);
-    encoder.finish().unwrap_or_default().into()
 }
 
 /// Returns a strong entity tag for a body, with its quotes.

@@ -4,6 +4,8 @@
 //! writes: if the lease was lost, nothing is written and the result is [`Write::LeaseLost`]. Leases are dated only by the
 //! database's clock, because the clocks of two instances may differ.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -38,6 +40,8 @@ pub struct Delta {
     pub changed: Vec<ResultRecord>,
     /// The thumbnails of the changed results that got a picture.
     pub thumbnails: Thumbnails,
+    /// The evidence that was kept by its SHA-256, compressed with gzip.
+    pub evidence: BTreeMap<String, Arc<[u8]>>,
     /// The modules that have ended.
     pub reports: Vec<ModuleReport>,
     /// The progress of the run with these reports.

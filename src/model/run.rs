@@ -392,6 +392,9 @@ pub struct RunOptions {
     /// Present only if true: the profile pictures of accounts are fetched. It has no effect with `passive`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub avatars: bool,
+    /// Present only if true: the judged answers of hits are kept as evidence.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub evidence: bool,
 }
 
 /// Writes the options of a run for its reader.

@@ -9,9 +9,10 @@ use log::debug;
 use super::answer::Answer;
 use super::barrier;
 use super::checker::{Checker, feed_key};
-use super::definition::Via;
+use super::definition::{Method, Via};
 use super::extract::Answers;
 use super::judge::{Verdict, barrier_of, judge_answers};
+use super::kept::MAX_KEPT_BYTES;
 use super::module::Module;
 use super::outcome::{Outcome, Pause, Report};
 use super::pattern::Searches;
@@ -263,7 +264,11 @@ impl<'c> ActiveCheck<'c> {
             control: self.is_control,
         };
         let values = Values { keys: Some(&self.checker.keys), ..self.values() };
-        self.module.request(&values, &self.checker.user_agent, trace)
+        let mut request = self.module.request(&values, &self.checker.user_agent, trace)?;
+        if self.terms.keeps && request.method != Method::Head {
+            request.body_limit = request.body_limit.max(MAX_KEPT_BYTES);
+        }
+        Ok(request)
     }
 
     /// Notes the pauses that an answer asks for, and the values that later probes need from it. A barrier ends the
@@ -356,6 +361,11 @@ impl<'c> ActiveCheck<'c> {
         let _permit = self.checker.permits.acquire();
         self.searches.allow_until(self.terms.deadline);
         read()
+    }
+
+    /// Returns whether the judged answer of a hit is kept.
+    pub(super) fn keeps(&self) -> bool {
+        self.terms.keeps
     }
 
     /// Returns whether a request of the source got no usable answer, or an answer is larger than what is read.

@@ -8,6 +8,7 @@ use super::active_check::ActiveCheck;
 use super::checker::Checker;
 use super::confidence::{Strength, confidence};
 use super::control::{ControlResult, Key, is_about_module};
+use super::kept::Kept;
 use super::module::Module;
 use super::outcome::{
     ControlAnswer, ControlCheck, ControlVerdict, Direction, Evidence, Outcome, Pause, Report,
@@ -240,8 +241,14 @@ fn read_findings(check: &mut ActiveCheck<'_>, control_result: Option<&ControlRes
     let findings = findings.complete(entry, values.name, page_profile);
     // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
     let lacks_control = control.is_some_and(|verdict| verdict != ControlVerdict::Passed);
+    let probe = check.source.verdict.probe.filter(|_| check.keeps());
+    let kept = probe.and_then(|probe| {
+        // The values have no keys, so an address with one cannot be filled.
+        let address = entry.probes[probe].address(&values).map(String::from);
+        Some(Kept::new(check.source.answers[probe].as_deref()?, address))
+    });
     let report = &mut check.report;
-    report.findings = findings;
+    (report.findings, report.kept) = (findings, kept);
     report.evidence.confidence = confidence(strength, control);
     report.evidence.partial = is_cut || (lacks_control && entry.reads_page_profile());
     report.reason = is_out_of_time.then_some(Reason::TimeoutRules);

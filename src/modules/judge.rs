@@ -27,6 +27,8 @@ pub struct Verdict {
     pub reason: Option<Reason>,
     /// The rule that held and its conditions, such as `hit[0]: status 200, json /login equals_query`.
     pub matcher: Option<String>,
+    /// The probe whose answer is a hit.
+    pub(super) probe: Option<usize>,
     /// The strength of the evidence for a hit.
     pub strength: Option<Strength>,
     /// Whether this is a bare miss: no rule that requires some content held, only one about the status, the headers or
@@ -40,7 +42,7 @@ pub struct Verdict {
 impl Verdict {
     pub(super) fn new(outcome: Outcome, reason: Option<Reason>, matcher: Option<String>) -> Self {
         let findings = Findings::default();
-        Self { outcome, reason, matcher, strength: None, is_bare_miss: false, findings }
+        Self { outcome, reason, matcher, probe: None, strength: None, is_bare_miss: false, findings }
     }
 }
 
@@ -124,7 +126,7 @@ fn apply_rules(module: &Module, answers: &Answers<'_>, values: &Values<'_>) -> V
                 return Verdict::new(outcome, Some(reason), label);
             }
             let strength = Some(Strength::of(rule, &entry.miss));
-            Verdict { strength, ..Verdict::new(Outcome::Hit, None, label) }
+            Verdict { probe: Some(case.index), strength, ..Verdict::new(Outcome::Hit, None, label) }
         }
         (None, Some(miss)) => {
             let reason = entry.weak_miss.then_some(Reason::Weak);

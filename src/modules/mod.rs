@@ -23,6 +23,7 @@
 //! | [`profile_index`] | the account to which the address of a profile belongs |
 //! | [`sample`](mod@sample) | a random text that a regex matches |
 //! | [`import`] | conversion of other projects' site lists to entries |
+//! | [`kept`] | the judged answers of hits, as evidence |
 //! | [`keys`] | the operator's keys for services that need one |
 //! | [`learn`] | rules that are learned from the answers of a site |
 //! | [`shared_hosts`] | hosts that belong to no one person or organization |
@@ -65,6 +66,7 @@ pub(crate) mod html;
 mod identity;
 pub mod import;
 pub mod judge;
+pub mod kept;
 pub mod keys;
 pub mod learn;
 pub mod module;

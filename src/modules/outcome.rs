@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::definition::ResultType;
+use super::kept::Kept;
 use super::probe::Contact;
 use super::reason::Reason;
 use super::rules_version::RulesVersion;
@@ -184,6 +185,8 @@ pub struct Report {
     /// The pauses that hosts asked this check for with `Retry-After`, its
     /// control check included. A host may be listed twice.
     pub pauses: Vec<Pause>,
+    /// The judged answer of a hit, if it is kept.
+    pub kept: Option<Kept>,
 }
 
 impl Report {
@@ -195,6 +198,7 @@ impl Report {
             evidence: Evidence::default(),
             findings: Vec::new(),
             pauses: Vec::new(),
+            kept: None,
         }
     }
 

@@ -99,6 +99,8 @@ pub struct Terms<'t> {
     pub ceiling: Instant,
     /// The hosts that the check may contact.
     pub hosts: &'t dyn HostAccess,
+    /// Whether the judged answer of a hit is kept.
+    pub keeps: bool,
     /// The trial of a module in quarantine. The control check that the module failed comes first, and the query is
     /// only asked for if that passes.
     pub trial: Option<ModuleTrial>,
@@ -108,6 +110,14 @@ impl From<Instant> for Terms<'_> {
     /// Creates terms with this deadline for the check and its control check, with access to every host.
     fn from(deadline: Instant) -> Self {
         let since = Instant::now();
-        Self { since, answer_by: deadline, deadline, ceiling: deadline, hosts: &(), trial: None }
+        Self {
+            since,
+            answer_by: deadline,
+            deadline,
+            ceiling: deadline,
+            hosts: &(),
+            keeps: false,
+            trial: None,
+        }
     }
 }

@@ -166,6 +166,8 @@ struct Driver<'a> {
     pictures: usize,
     /// The results whose pictures were fetched or tried.
     pictured: HashSet<u32>,
+    /// The bytes of the evidence that was kept.
+    kept_bytes: usize,
     /// When the last check ended.
     checks_end: Instant,
     /// The time at which the latest check ended. Results are dated by it, so that their dates are in the order of
@@ -204,6 +206,7 @@ impl<'a> Driver<'a> {
             places: 0,
             pictures: 0,
             pictured: HashSet::new(),
+            kept_bytes: 0,
             checks_end: Instant::now(),
             newest: runs.clock.now(),
             known,
@@ -358,7 +361,7 @@ impl<'a> Driver<'a> {
     fn finish(mut self) {
         let failure = if self.store_refuses() {
             (self.unsaved.added, self.unsaved.changed) = (Vec::new(), Vec::new());
-            self.unsaved.thumbnails.clear();
+            (self.unsaved.thumbnails, self.unsaved.evidence) = <_>::default();
             Some(ending::NOT_STORED)
         } else if let Some(message) = self.failure() {
             let is_stopped = self.run.stopped_at().is_some();

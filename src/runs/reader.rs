@@ -7,6 +7,7 @@ use super::follow::{Follower, Next};
 use super::record::{RunRecord, RunState, read_run, results_after};
 use super::service::Runs;
 use crate::base::ids::AccountId;
+use crate::base::ids::RunId;
 use crate::base::storage::StorageError;
 use crate::model::drive::Position;
 use crate::model::family::FollowState;
@@ -70,6 +71,14 @@ impl Runs {
             record.thumbnails = self.store.thumbnails(record.summary.id)?;
         }
         Ok(record)
+    }
+
+    /// Returns the answer with that SHA-256 that a run has kept as evidence, compressed with gzip.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    pub fn evidence(&self, run: RunId, sha256: &str) -> Result<Option<Vec<u8>>, StorageError> {
+        self.store.evidence(run, sha256)
     }
 
     /// Waits until a run ends, even if another instance drives it, and until the given moment at most. Returns the run, which

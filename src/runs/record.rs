@@ -1,5 +1,7 @@
 //! [`RunRecord`]: a complete run at one moment, from which reports are made.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,10 +9,12 @@ use utoipa::ToSchema;
 use crate::base::ids::RunId;
 use crate::base::pages::items;
 use crate::base::storage::StorageError;
+use crate::model::entity::merge;
 use crate::model::family::FollowState;
 use crate::model::follow::Lookup;
 use crate::model::notes::StoredNotes;
 use crate::model::run::{ModuleReport, Progress, ResultRecord, RunSummary, Status, Thumbnails, count};
+use crate::modules::kept::KeptAnswer;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::Query;
 use crate::store::Store;
@@ -110,6 +114,14 @@ impl RunRecord {
     /// Returns what the run was asked and what it found, as `Findings::of` does.
     pub fn findings(&self) -> Option<Findings<'_>> {
         Findings::of(&self.summary, &self.results, &self.modules)
+    }
+
+    /// Returns the answers that were kept as evidence, each once and with the site of its result.
+    pub fn evidence(&self) -> Vec<(&str, KeptAnswer)> {
+        let of = |result| merge::evidence(result).into_iter().map(|(_, kept)| (result.site(), kept));
+        let kept = self.results.iter().flat_map(of);
+        let mut known = HashSet::new();
+        kept.filter(|(_, kept)| known.insert(kept.sha256.clone())).collect()
     }
 
     /// Returns the modules with that outcome, ordered by platform and id.

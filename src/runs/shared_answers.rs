@@ -86,7 +86,7 @@ fn without_requests(report: &Report) -> Report {
         ..Evidence::default()
     };
     let (outcome, reason, findings) = (report.outcome, report.reason, report.findings.clone());
-    Report { outcome, reason, evidence, findings, pauses: Vec::new() }
+    Report { outcome, reason, evidence, findings, pauses: Vec::new(), kept: None }
 }
 
 /// Estimates the bytes of an answer.

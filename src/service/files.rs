@@ -7,9 +7,12 @@ use std::sync::Arc;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::Services;
+use crate::base::clock::rfc3339_millis;
+use crate::base::encoding::gunzip;
 use crate::base::ids::RequestId;
 use crate::http::{Reply, Request, Response, StaticFile};
 use crate::model::batch::{Batch, MAX_SEARCHES};
+use crate::model::entity::merge;
 use crate::model::refusal::Refusal;
 use crate::model::run::{RunSummary, Status};
 use crate::report::Format;
@@ -95,6 +98,32 @@ impl Services {
         Ok(Response::new(200, format.media_type(), bytes)
             .with_header("X-Run-Id", id.to_string())
             .with_header("X-Run-Status", status.as_str()))
+    }
+
+    /// Returns the answer that was kept as evidence for a result: that of a module, or the first one. It is no page: whoever
+    /// opens it runs nothing of the site.
+    ///
+    /// # Errors
+    /// Returns the refusal of a result without one.
+    pub fn evidence(&self, run: &RunSummary, result: u32, module: Option<&str>) -> Result<Response, Refusal> {
+        let record = self.store.results(run.id, result.saturating_sub(1), 1)?.pop();
+        let record = record.filter(|record| record.id == result).ok_or_else(|| Refusal::no_such("result"))?;
+        let mut kept = merge::evidence(&record).into_iter();
+        let none =
+            || Refusal::no_such("evidence: the search has kept no answer of this module for this result");
+        let kept = kept.find(|(by, _)| module.is_none_or(|module| module == by));
+        let (module, answer) = kept.ok_or_else(none)?;
+        let body = self.runs.evidence(run.id, &answer.sha256)?.ok_or_else(none)?;
+        let body = gunzip(&body).map_err(Refusal::internal)?;
+        let name = named(&format!("evidence-{module}"), &answer.sha256[..12], "", run.simulated, "txt");
+        let response = Response::new(200, "application/octet-stream", body)
+            .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""))
+            .with_header("X-Evidence-Time", rfc3339_millis(answer.at))
+            .with_header("X-Evidence-SHA256", answer.sha256);
+        Ok(answer
+            .address
+            .into_iter()
+            .fold(response, |response, address| response.with_header("X-Evidence-Address", address)))
     }
 
     /// Returns the picture of a result.

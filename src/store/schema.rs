@@ -78,6 +78,7 @@ pub(super) const MIGRATIONS: &[Migration] = &[
     migration!(30, "0030_links"),
     migration!(31, "0031_free"),
     migration!(32, "0032_verdicts"),
+    migration!(33, "0033_evidence"),
 ];
 
 /// Makes the tables of a database in memory.

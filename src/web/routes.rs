@@ -113,6 +113,7 @@ pub static ROUTES: &[Route] = &[
     read("/app/searches/{run_id}/export", actions::export).slow(),
     read("/app/searches/{run_id}/graph", graph::page),
     part("/app/searches/{run_id}/thumbnails/{result_id}", actions::thumbnail),
+    read("/app/searches/{run_id}/results/{result_id}/evidence", actions::evidence),
     read("/app/searches/{run_id}/diff/{other}", diff::page),
     read("/app/searches/{run_id}/compare", diff::compare),
     start("/app/searches/{run_id}/leads/{lead_id}/follow", actions::follow),

@@ -3,6 +3,7 @@
 mod bad_input;
 mod credits;
 mod docs;
+mod evidence;
 mod headers;
 mod health;
 mod leads;

@@ -343,7 +343,7 @@ impl Made {
 
     /// Adds a finding as a run does.
     fn add(&mut self, mut record: ResultRecord) {
-        merge::name_source(&mut record);
+        merge::name_source(&mut record, None);
         let key = EntityKey::of(&record);
         if let Some(known) = self.results.iter_mut().find(|known| EntityKey::of(known) == key) {
             merge::merge(known, &record);

@@ -22,7 +22,7 @@ fn named_by(id: u32, value: &str, modules: usize) -> ResultRecord {
             platform: Some(format!("P{number}")),
             ..result(id, value)
         };
-        name_source(&mut found);
+        name_source(&mut found, None);
         found
     };
     let mut record = of(0);

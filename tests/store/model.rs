@@ -212,6 +212,7 @@ impl<'a> Model<'a> {
             engines: op.rare[0],
             passive: op.rare[2],
             avatars: op.number == 3,
+            evidence: op.even[0],
             of_batch: op.number == 2,
         };
         let categories = if op.even[1] { vec!["coding".into()] } else { Vec::new() };

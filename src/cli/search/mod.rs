@@ -5,6 +5,7 @@ mod output;
 mod queries;
 mod table;
 
+use std::fs;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -74,6 +75,9 @@ pub(crate) struct SearchArgs {
     /// Fetch the profile pictures of the accounts that are found; the HTML format shows them
     #[arg(long, hide_short_help = true)]
     avatars: bool,
+    /// Keep the answer that each hit was judged by in this folder, as MODULE-SHA256.txt; reports list the hashes
+    #[arg(long, value_name = "FOLDER", hide_short_help = true)]
+    evidence: Option<PathBuf>,
     #[command(flatten)]
     choice: ChoiceArgs,
     #[command(flatten)]
@@ -144,10 +148,19 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let mut files = args.outputs.iter().map(begun).collect::<Result<Vec<_>, Failure>>()?;
     let formats: Vec<Format> = files.iter().map(|(format, _)| *format).chain([args.format]).collect();
     check_formats(&formats, queries.is_list, follow.is_some(), &args.engine)?;
-    let (patient, time_budget, avatars) = (args.patient, args.time_budget, args.avatars);
+    let options = RunOptions {
+        patient: args.patient,
+        time_budget: args.time_budget,
+        avatars: args.avatars,
+        evidence: args.evidence.is_some(),
+        ..RunOptions::default()
+    };
+    if let Some(folder) = &args.evidence {
+        fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
+    }
     let wanted = |row: &Row| Search {
         premium: args.premium,
-        options: RunOptions { patient, time_budget, avatars, ..RunOptions::default() },
+        options,
         choice: choice.clone(),
         follow: follow.clone().map(Into::into),
         ..Search::plain(&row.query)
@@ -155,12 +168,14 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let searches = queries.rows.iter().map(wanted).collect();
     let stop = Stop::default();
     stop_on_interrupt(&stop)?;
+    let evidence = args.evidence.map(Output::Evidence);
     let mut outputs = vec![Output::begin(out, args.format, queries.is_list, Table::of_output(args.all))?];
     // A browser may fail, which must not keep the other files from being written.
     files.sort_by_key(|(format, _)| format.is_pdf());
     for (format, file) in &mut files {
         outputs.push(Output::begin(file, *format, queries.is_list, Table::of_file(args.all))?);
     }
+    outputs.extend(evidence);
     let exit = search(&args.engine, &args.suppression, searches, &queries, &mut outputs, &stop)?;
     let mut ends: Vec<Result<(), Failure>> = outputs.into_iter().map(Output::end).collect();
     let written = ends.remove(0);

@@ -2,21 +2,26 @@
 //! the other formats are written when a search has ended, since a result may get further sources until then.
 
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::queries::Row;
 use super::table::Table;
 use crate::app::SearchEvent;
+use crate::base::encoding::gunzip;
 use crate::base::ids::BatchId;
 use crate::base::text::plain;
 use crate::cli::exit::Failure;
+use crate::cli::files::{Replacement, cannot_write};
 use crate::model::batch::BatchStatus;
+use crate::model::entity::merge;
 use crate::modules::near::did_you_mean;
 use crate::report::batch::{BatchReport, BatchSearchReport, BatchWriter};
 use crate::report::{self, write_family};
 use crate::runs::family::plan::NextSearch;
+use crate::runs::record::RunRecord;
+use crate::runs::service::Runs;
 
 /// The format of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +92,8 @@ pub(super) enum Output<'o> {
     /// The report of one search. If it is a PDF, with the failure to write it: a browser may fail, which must not keep the
     /// other files from being written.
     Report { out: &'o mut dyn Write, format: report::Format, failure: Option<Failure> },
+    /// The folder of the answers that are kept as evidence.
+    Evidence(PathBuf),
 }
 
 impl<'o> Output<'o> {
@@ -134,6 +141,9 @@ impl<'o> Output<'o> {
             {
                 write_family(*out, &runs[0], &runs[1..])?;
             }
+            (Self::Evidence(folder), SearchEvent::Ended(runs, engine)) => {
+                runs.iter().try_for_each(|run| write_evidence(folder, run, engine))?;
+            }
             (Self::Report { out, format, failure }, SearchEvent::Ended(runs, engine)) => {
                 let print = |page: &str| engine.print(page);
                 match format.write(*out, &runs[0], &engine.catalog(), print) {
@@ -152,8 +162,21 @@ impl<'o> Output<'o> {
             Self::Report { failure: Some(failure), .. } => Err(failure),
             Self::Table { out, .. } | Self::Report { out, .. } => Ok(out.flush()?),
             Self::List(list) => Ok(list.end()?),
+            Self::Evidence(_) => Ok(()),
         }
     }
+}
+
+/// Writes the answers that a run has kept into a folder. The name of each has its hash, so equal answers are one file.
+fn write_evidence(folder: &Path, run: &RunRecord, engine: &Runs) -> Result<(), Failure> {
+    for (module, kept) in run.results.iter().flat_map(merge::evidence) {
+        let path = folder.join(format!("{module}-{}.txt", kept.sha256));
+        let Some(answer) = engine.evidence(run.summary.id, &kept.sha256)? else { continue };
+        let mut file = Replacement::begin_private(&path)?;
+        file.write_all(&gunzip(&answer)?).map_err(|error| cannot_write(&path, &error))?;
+        file.finish()?;
+    }
+    Ok(())
 }
 
 fn note_in_table(out: &mut dyn Write, table: &mut Table, event: SearchEvent<'_>) -> io::Result<()> {

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::run::ResultRecord;
+use crate::modules::kept::KeptAnswer;
 
 /// The member of the metadata that lists the sources.
 pub const SOURCES: &str = "sources";
@@ -46,6 +47,9 @@ pub struct Source {
     pub platform: Option<String>,
     /// Confidence that this source gives, from 0.0 to 1.0.
     pub confidence: f64,
+    /// The judged answer, if the search has kept it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<KeptAnswer>,
 }
 
 impl Source {
@@ -54,6 +58,7 @@ impl Source {
             module: record.source.clone(),
             platform: record.platform.clone(),
             confidence: record.confidence,
+            evidence: None,
         }
     }
 }
@@ -63,9 +68,9 @@ fn list(sources: &[Source]) -> Value {
     serde_json::to_value(sources).unwrap_or_default()
 }
 
-/// Adds the list of sources to a new result, with its first source.
-pub fn name_source(record: &mut ResultRecord) {
-    let sources = list(&[Source::of(record)]);
+/// Adds the list of sources to a new result, with its first source and the evidence of it.
+pub fn name_source(record: &mut ResultRecord, evidence: Option<KeptAnswer>) {
+    let sources = list(&[Source { evidence, ..Source::of(record) }]);
     // The member is removed first, so that it does not stay at the position of a module's own member of that name.
     record.metadata.shift_remove(SOURCES);
     record.metadata.insert(SOURCES.into(), sources);
@@ -85,19 +90,24 @@ pub fn sources(record: &ResultRecord) -> Vec<Source> {
     }
 }
 
+/// Returns the answers that were kept as evidence for a result, each with the module whose answer it is.
+pub fn evidence(record: &ResultRecord) -> Vec<(String, KeptAnswer)> {
+    sources(record).into_iter().filter_map(|source| Some((source.module, source.evidence?))).collect()
+}
+
 /// Adds a later source of the same entity to a result. `found` is the result that the source alone would have. A
 /// module that is already listed only adds members. Returns `false` if nothing has changed.
 pub fn merge(record: &mut ResultRecord, found: &ResultRecord) -> bool {
-    let mut sources = sources(record);
-    if sources.iter().any(|source| source.module == found.source) {
+    let (mut known, later) = (sources(record), sources(found));
+    if known.iter().any(|source| source.module == found.source) {
         return add_missing(&mut record.metadata, &found.metadata);
     }
-    if sources.len() >= MAX_SOURCES {
+    if known.len() >= MAX_SOURCES {
         return false;
     }
-    sources.push(Source::of(found));
-    record.confidence = combined(&sources);
-    record.metadata.insert(SOURCES.into(), list(&sources));
+    known.extend(later.into_iter().take(1));
+    record.confidence = combined(&known);
+    record.metadata.insert(SOURCES.into(), list(&known));
     add_missing(&mut record.metadata, &found.metadata);
     true
 }

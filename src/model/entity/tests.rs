@@ -28,7 +28,7 @@ fn finding(kind: &str, value: Option<&str>, module: &str, metadata: Value) -> Re
     let (source, confidence) = (module.into(), 0.72);
     let found = record(1, kind, "", &json!({}));
     let mut record = ResultRecord { value, platform, source, confidence, metadata, ..found };
-    name_source(&mut record);
+    name_source(&mut record, None);
     record
 }
 
@@ -223,7 +223,7 @@ fn agreement_raises_confidence_and_a_platform_counts_once() {
             let found = finding("email", Some("a@b.example"), &format!("m{at}"), json!({}));
             let (platform, confidence) = (platform.map(Into::into), *confidence);
             let mut found = ResultRecord { platform, confidence, ..found };
-            name_source(&mut found);
+            name_source(&mut found, None);
             found
         };
         let mut sources = confidences.iter().enumerate().map(source);
@@ -270,7 +270,7 @@ fn findings() -> impl Strategy<Value = Vec<ResultRecord>> {
             // Two modules share a platform.
             found.platform = Some(format!("p{}", module / 2));
             found.confidence = f64::from(sure) / 100.0;
-            name_source(&mut found);
+            name_source(&mut found, None);
             found
         });
     // A module may find an entity again: all of its findings have the same confidence.
@@ -279,7 +279,7 @@ fn findings() -> impl Strategy<Value = Vec<ResultRecord>> {
         for found in &mut all {
             let source = (found.source.clone(), EntityKey::of(found));
             found.confidence = *sure.entry(source).or_insert(found.confidence);
-            name_source(found);
+            name_source(found, None);
         }
         all
     })

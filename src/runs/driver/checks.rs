@@ -7,6 +7,7 @@ use log::warn;
 
 use super::{Asked, Driver, Message, TimeLimit};
 use crate::base::threads;
+use crate::model::run::RunSummary;
 use crate::modules::module::Module;
 use crate::modules::outcome::{Outcome, Report};
 use crate::modules::probe::Answered;
@@ -52,7 +53,7 @@ impl Driver<'_> {
     }
 
     fn task(&self, Asked { module, query, .. }: &Asked, slow: Duration) -> (Task, Work) {
-        let (runs, account) = (self.runs, self.run.opening.summary.account);
+        let (runs, RunSummary { account, options, .. }) = (self.runs, &self.run.opening.summary);
         let expected = runs.health.expected(module.id());
         let check = Check {
             runs: Arc::clone(runs),
@@ -63,7 +64,9 @@ impl Driver<'_> {
             controls_early: expected >= slow,
             place: self.places,
         };
-        let question = runs.scheduler.answers.question(account, module, query);
+        // A search that keeps evidence needs the answers themselves. Local lists are at hand.
+        let question = runs.scheduler.answers.question(*account, module, query);
+        let question = question.filter(|(account, ..)| account.is_none() || !options.evidence);
         let task = Task { question, expected, ..Task::of(module, query) };
         (task, Box::new(|turn| check.take(turn)))
     }
@@ -191,7 +194,8 @@ impl Check {
         let learned = (!is_patient).then(|| runs.health.deadline(module, runs.clock.now())).flatten();
         let answer_by = learned.map_or(deadline, |learned| deadline.min(since + learned));
         let (ceiling, trial) = (limit.at, permit.module_trial);
-        let terms = Terms { since, answer_by, deadline, ceiling, hosts: permit, trial };
+        let keeps = run.opening.summary.options.evidence;
+        let terms = Terms { since, answer_by, deadline, ceiling, hosts: permit, keeps, trial };
         // A panic is an error of this module only. The parts that a check shares with others, such as the checker's
         // caches, are behind locks that are not poisoned.
         let mut report = bare(Outcome::Error, Reason::Panic);
@@ -223,8 +227,15 @@ impl Check {
             if let Some(permit) = turn.ok().filter(|_| !run.wants_no_checks()) {
                 let deadline = ceiling.min(Instant::now() + runs.config.check_timeout);
                 let hosts = &*permit;
-                let terms =
-                    Terms { since: began, answer_by: deadline, deadline, ceiling, hosts, trial: None };
+                let terms = Terms {
+                    since: began,
+                    answer_by: deadline,
+                    deadline,
+                    ceiling,
+                    hosts,
+                    keeps: false,
+                    trial: None,
+                };
                 let (evidence, pauses) = runs.checker.control_early(&module, &query, terms);
                 runs.health.note_evidence(&module, &evidence);
                 runs.note_pauses(&pauses);

@@ -6,12 +6,16 @@ use super::{Asked, Driver, place};
 use crate::model::drive::Delta;
 use crate::model::entity::{EntityKey, merge};
 use crate::model::run::{ModuleReport, ResultRecord};
+use crate::modules::kept::{Kept, KeptAnswer};
 use crate::modules::module::Module;
 use crate::modules::outcome::{Finding, Report};
 use crate::modules::reason::Reason;
 use crate::runs::leads::{FOUND_BY, FoundBy};
 use crate::runs::pictures::avatar::AVATAR;
 use crate::runs::pictures::picture::Picture;
+
+/// The most bytes of evidence that a run keeps, compressed.
+const MAX_EVIDENCE_BYTES: usize = 32 * 1024 * 1024;
 
 impl Driver<'_> {
     /// Notes the end of a module, with an answer or without one: its findings are numbered and merged. The end of a look-up
@@ -45,11 +49,21 @@ impl Driver<'_> {
             module_report.cut().into_iter().for_each(|cut| self.runs.figures.note_cut(cut));
             self.unsaved.add_report(module_report);
         }
-        self.add(module, report.evidence.confidence, report.findings);
+        let kept = report.kept.and_then(|kept| self.keep(kept));
+        self.add(module, report.evidence.confidence, report.findings, kept.as_ref());
     }
 
-    /// Adds findings, each either as a new result or as a source of a known one.
-    fn add(&mut self, module: &Module, confidence: f64, findings: Vec<Finding>) {
+    /// Keeps an answer as evidence, unless the run has kept as much as it may.
+    fn keep(&mut self, Kept { answer, gzip }: Kept) -> Option<KeptAnswer> {
+        self.kept_bytes += gzip.len();
+        (self.kept_bytes <= MAX_EVIDENCE_BYTES).then(|| {
+            self.unsaved.evidence.insert(answer.sha256.clone(), gzip);
+            answer
+        })
+    }
+
+    /// Adds findings, each either as a new result or as a source of a known one. `kept` is the answer that they are read from.
+    fn add(&mut self, module: &Module, confidence: f64, findings: Vec<Finding>, kept: Option<&KeptAnswer>) {
         for finding in findings {
             let result_type = finding.result_type.as_str().to_owned();
             let mut record = ResultRecord {
@@ -64,7 +78,7 @@ impl Driver<'_> {
                 created_at: self.newest,
                 annotation: None,
             };
-            merge::name_source(&mut record);
+            merge::name_source(&mut record, kept.cloned());
             let key = EntityKey::of(&record);
             match self.known.get(&key) {
                 Some(&id) => self.change(id, |known| merge::merge(known, &record)),

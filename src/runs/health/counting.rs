@@ -238,7 +238,7 @@ impl HealthUpdates {
         let may_be_ours = matches!(report.outcome, Outcome::Timeout | Outcome::Error)
             || report.evidence.controls.iter().any(has_failed);
         let (findings, pauses, evidence) = (Vec::new(), Vec::new(), report.evidence.clone());
-        let mut report = Report { findings, pauses, evidence, ..*report };
+        let mut report = Report { findings, pauses, evidence, kept: None, ..*report };
         let began = at.saturating_sub(took).unwrap_or(Timestamp::MIN);
         table.note_failures(self.run, &mut report, began, true);
         self.held_back.push(EndedCheck { module: Arc::clone(module), report, began, at });
@@ -263,6 +263,7 @@ mod update_tests {
             evidence: Evidence { requests, ..Evidence::default() },
             findings: Vec::new(),
             pauses: Vec::new(),
+            kept: None,
         };
         let (table, module) = (HealthTable::default(), Module::example("m"));
         let checks = || of(&table).checks;

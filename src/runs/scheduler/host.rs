@@ -214,7 +214,7 @@ mod tests {
 
     fn report(outcome: Outcome, reason: Option<Reason>, http_status: Option<u16>) -> Report {
         let evidence = Evidence { http_status, requests: 1, ..Evidence::default() };
-        Report { outcome, reason, evidence, findings: Vec::new(), pauses: Vec::new() }
+        Report { outcome, reason, evidence, findings: Vec::new(), pauses: Vec::new(), kept: None }
     }
 
     #[test]

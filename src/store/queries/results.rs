@@ -45,6 +45,8 @@ const FINISH: &str = "UPDATE runs SET {saved}, lease_until = NULL, owner = NULL,
 /// Adds or replaces the thumbnail of a result.
 const ADD_THUMBNAIL: &str = "INSERT INTO thumbnails (run, result, png) VALUES (?1, ?2, ?3) \
      ON CONFLICT (run, result) DO UPDATE SET png = excluded.png";
+const KEEP: &str = "INSERT INTO evidence (run, sha256, answer) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+const KEPT: &str = "SELECT answer FROM evidence WHERE run = ?1 AND sha256 = ?2";
 const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
 const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";
 
@@ -57,8 +59,9 @@ pub(super) fn save(
     end: Result<Duration, &Ending>,
 ) -> Result<Write> {
     let has_new = !delta.added.is_empty();
-    let has_results = has_new || !delta.changed.is_empty() || !delta.thumbnails.is_empty();
-    if has_results && !tx.has(LOCK, values![run, lease.owner.0, lease.epoch])? {
+    let has_results = has_new || !delta.changed.is_empty();
+    let has_content = has_results || !delta.thumbnails.is_empty() || !delta.evidence.is_empty();
+    if has_content && !tx.has(LOCK, values![run, lease.owner.0, lease.epoch])? {
         return Ok(Write::LeaseLost);
     }
     let revision = delta.revision;
@@ -70,6 +73,9 @@ pub(super) fn save(
     }
     for (result, png) in &delta.thumbnails {
         tx.execute(ADD_THUMBNAIL, values![run, *result, png.as_slice()])?;
+    }
+    for (sha256, answer) in &delta.evidence {
+        tx.execute(KEEP, values![run, sha256.as_str(), &**answer])?;
     }
     let Delta { progress, coverage, lookups, links, .. } = delta;
     let mut values = values![run, lease.owner.0, lease.epoch, encode(progress)?, encode(coverage)?];
@@ -130,6 +136,11 @@ impl Store {
     /// Returns the thumbnail of a result as a PNG.
     pub fn thumbnail(&self, run: RunId, result: u32) -> Result<Option<Vec<u8>>> {
         self.first("thumbnail", ONE, values![run, result])
+    }
+
+    /// Returns the kept answer of a run with that SHA-256, compressed with gzip.
+    pub fn evidence(&self, run: RunId, sha256: &str) -> Result<Option<Vec<u8>>> {
+        self.first("evidence", KEPT, values![run, sha256])
     }
 
     /// Returns all thumbnails of a run as PNGs, by the ids of their results.

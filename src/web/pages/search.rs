@@ -221,6 +221,7 @@ pub(super) fn search_of(form: &Form, catalog: &Catalog) -> Result<(Query, Search
         patient: is_checked("patient"),
         time_budget: form.number("time_budget", MAX_TIME_BUDGET_SECS)?,
         avatars: is_checked("avatars"),
+        evidence: is_checked("evidence"),
         ..RunOptions::default()
     };
     let search = Search {
@@ -251,7 +252,8 @@ pub(super) fn chooses_sites(form: &Form) -> bool {
 /// # Errors
 /// Returns 409 if they are not known yet, 503 if the store is unavailable.
 pub(super) fn form_of_run(web: &Web, run: RunSummary) -> Result<Form, WebError> {
-    let RunOptions { patient, time_budget, named, nsfw, engines, passive, avatars, .. } = run.options;
+    let RunOptions { patient, time_budget, named, nsfw, engines, passive, avatars, evidence, .. } =
+        run.options;
     let choice = match run.choice.as_deref() {
         Some(choice) => choice.clone(),
         None if !named => Choice::default(),
@@ -265,10 +267,16 @@ pub(super) fn form_of_run(web: &Web, run: RunSummary) -> Result<Form, WebError> 
         }
     };
     let mut form = new_form(&run.query, Some(run.search_type));
-    let checks = [run.premium, nsfw, engines, passive, patient, avatars];
-    for (name, is_checked) in
-        ["premium", "nsfw", "engines", "passive", "patient", "avatars"].iter().zip(checks)
-    {
+    let checks = [
+        ("premium", run.premium),
+        ("nsfw", nsfw),
+        ("engines", engines),
+        ("passive", passive),
+        ("patient", patient),
+        ("avatars", avatars),
+        ("evidence", evidence),
+    ];
+    for (name, is_checked) in checks {
         form.set(name, if is_checked { "yes" } else { "" });
     }
     form.set("time_budget", &time_budget.map_or_else(String::new, |secs| secs.to_string()));

@@ -55,6 +55,16 @@ pub(in crate::web) fn thumbnail(web: &Arc<Web>, visit: Visit) -> Answer {
     Ok(Reply::Now(web.thumbnail(&found, visit.id("result_id")?, &visit.request)?))
 }
 
+/// Handles `GET /app/searches/{run_id}/results/{result_id}/evidence?module=…`: returns a kept answer as a file.
+///
+/// # Errors
+/// Returns 404 for an unknown run or result and for a result without it, 503 if the store is unavailable.
+pub(in crate::web) fn evidence(web: &Arc<Web>, visit: Visit) -> Answer {
+    let found = find(web, &visit, "run_id")?;
+    let module = Some(visit.form.get("module")).filter(|module| !module.is_empty());
+    Ok(Reply::Now(web.evidence(&found, visit.id("result_id")?, module)?))
+}
+
 /// Handles `GET /app/searches/{run_id}/export?format=…`: returns the results found so far. For a run that has not
 /// ended, the file name shows it.
 ///
