@@ -1,4 +1,4 @@
--- The judged answers of hits that a search keeps as evidence. The sources of results name them.
+-- The judged answers of hits that a search keeps as evidence, and screenshots. The sources and the annotations of results name them.
 CREATE TABLE evidence (
     run    uuid NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     sha256 text NOT NULL CHECK (length(sha256) = 64),
@@ -7,3 +7,4 @@ CREATE TABLE evidence (
     PRIMARY KEY (run, sha256)
 );
 ALTER TABLE evidence ALTER COLUMN answer SET STORAGE EXTERNAL;
+ALTER TABLE annotations ADD COLUMN screenshot text;

@@ -1,4 +1,4 @@
--- The judged answers of hits that a search keeps as evidence. The sources of results name them.
+-- The judged answers of hits that a search keeps as evidence, and screenshots. The sources and the annotations of results name them.
 CREATE TABLE evidence (
     run    BLOB NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     sha256 TEXT NOT NULL CHECK (length(sha256) = 64),
@@ -6,3 +6,4 @@ CREATE TABLE evidence (
     answer BLOB NOT NULL,
     PRIMARY KEY (run, sha256)
 ) STRICT;
+ALTER TABLE annotations ADD COLUMN screenshot TEXT;

@@ -162,7 +162,7 @@ pub fn get_thumbnail(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct EvidenceParameters {
-    /// Module whose answer is wanted, by id; the first of those in `metadata.sources` that have `evidence` if it is not given.
+    /// Module whose answer is wanted, by id, or `screenshot`; the first of those in `metadata.sources` that have `evidence` if it is not given.
     module: Option<String>,
 }
 
@@ -244,6 +244,5 @@ pub fn annotate_result(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal
     let AnnotationBody { note, verdict } = request::json(call.request)?;
     let note = note.map(|text| notes::note(&text.unwrap_or_default(), MAX_RESULT_NOTE)).transpose()?;
     let (update, result) = (AnnotationUpdate { note, verdict }, call.id_in("result_id", "result")?);
-    let annotation = api.store.annotate(id, result, account, &update, &call.origin()?)?;
-    Ok(ok_json(&annotation.ok_or_else(|| Refusal::no_such("result"))?))
+    Ok(ok_json(&api.annotate(id, result, account, &update, &call.origin()?)?))
 }

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use crate::base::text::plain;
 use crate::base::words::words;
 use crate::model::refusal::Refusal;
+use crate::modules::kept::KeptAnswer;
 
 /// The maximum number of tags of a run.
 pub const MAX_TAGS: usize = 10;
@@ -85,6 +86,11 @@ pub struct Annotation {
     /// Verdict of the owner; null if there is none. It decides which people, summary, graph and timeline a result is part of.
     #[schema(required)]
     pub verdict: Option<Verdict>,
+    /// Screenshot of the profile, which is taken of what is `mine` if the search keeps evidence and a browser is configured:
+    /// `GET /v1/searches/{run_id}/results/{result_id}/evidence?module=screenshot`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub screenshot: Option<KeptAnswer>,
 }
 
 /// A change of the annotation of a result. What is `None` stays as it is.

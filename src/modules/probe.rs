@@ -248,6 +248,14 @@ pub trait Browsers: Send + Sync {
     fn print(&self, _page: &str, _deadline: Instant) -> Result<Vec<u8>, ProbeError> {
         Err(Reason::Browser.because("no browser that prints is configured"))
     }
+
+    /// Loads a page with its pictures, and returns its status and how it looks as a JPEG.
+    ///
+    /// # Errors
+    /// Returns an error if no browser can be opened, or if it does not show the page before `deadline`.
+    fn screenshot(&self, _address: &url::Url, _deadline: Instant) -> Result<(u16, Vec<u8>), ProbeError> {
+        Err(Reason::Browser.because("no browser is configured"))
+    }
 }
 
 /// The browsers of a server on which none is configured.

@@ -18,6 +18,7 @@
 //! | [`graph`] | the entities of runs, and what joins them |
 //! | [`people`] | the accounts of runs, grouped by who they probably belong to |
 //! | [`pictures`] | profile pictures: decoding, hashes, thumbnails |
+//! | `screenshots` | screenshots of profiles, as evidence |
 //! | [`figures`] | the totals of this process |
 //! | [`driver`] | the thread that takes a run from start to end |
 //! | `ending` | storing the end of a run |
@@ -54,6 +55,7 @@ pub mod record;
 mod registry;
 pub mod retention;
 pub mod scheduler;
+mod screenshots;
 pub mod service;
 pub mod shared_answers;
 mod starter;

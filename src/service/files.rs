@@ -100,22 +100,23 @@ impl Services {
             .with_header("X-Run-Status", status.as_str()))
     }
 
-    /// Returns the answer that was kept as evidence for a result: that of a module, or the first one. It is no page: whoever
-    /// opens it runs nothing of the site.
+    /// Returns what was kept as evidence for a result: the answer of a module, a screenshot, or the first one. It is no page:
+    /// whoever opens it runs nothing of the site.
     ///
     /// # Errors
     /// Returns the refusal of a result without one.
     pub fn evidence(&self, run: &RunSummary, result: u32, module: Option<&str>) -> Result<Response, Refusal> {
-        let record = self.store.results(run.id, result.saturating_sub(1), 1)?.pop();
-        let record = record.filter(|record| record.id == result).ok_or_else(|| Refusal::no_such("result"))?;
-        let mut kept = merge::evidence(&record).into_iter();
+        let mut record = [self.result(run.id, result)?];
+        self.store.notes(run.id)?.annotate(&mut record);
+        let mut kept = merge::evidence(&record[0]).into_iter();
         let none =
             || Refusal::no_such("evidence: the search has kept no answer of this module for this result");
         let kept = kept.find(|(by, _)| module.is_none_or(|module| module == by));
         let (module, answer) = kept.ok_or_else(none)?;
         let body = self.runs.evidence(run.id, &answer.sha256)?.ok_or_else(none)?;
         let body = gunzip(&body).map_err(Refusal::internal)?;
-        let name = named(&format!("evidence-{module}"), &answer.sha256[..12], "", run.simulated, "txt");
+        let extension = if module == merge::SCREENSHOT { "jpg" } else { "txt" };
+        let name = named(&format!("evidence-{module}"), &answer.sha256[..12], "", run.simulated, extension);
         let response = Response::new(200, "application/octet-stream", body)
             .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""))
             .with_header("X-Evidence-Time", rfc3339_millis(answer.at))

@@ -14,14 +14,15 @@ use crate::account::service::{Accounts, Caller};
 use crate::account::sign_in::SignIns;
 use crate::base::clock::Clock;
 use crate::base::encoding::sha256;
-use crate::base::ids::{BatchId, RunId, WatchId};
+use crate::base::ids::{AccountId, BatchId, RunId, WatchId};
 use crate::http;
 use crate::model::audit::Origin;
 use crate::model::batch::Batch;
 use crate::model::credits::STANDARD_COST;
 use crate::model::diff::Diff;
+use crate::model::notes::{Annotation, AnnotationUpdate, Verdict};
 use crate::model::refusal::{Code, Refusal, in_order};
-use crate::model::run::RunSummary;
+use crate::model::run::{ResultRecord, RunSummary};
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency, NewRun};
 use crate::model::watch::{ChangeKind, NewWatch, Watch};
@@ -214,6 +215,39 @@ impl Services {
         let NewWatch { search, every, notify_on, webhook, .. } = &watch;
         watch.idempotency = self.idempotency(key, (search, every, notify_on, webhook));
         self.store.add_watch(&watch, origin)
+    }
+
+    /// Changes what is noted about a result. What is mine gets a screenshot if its run keeps evidence.
+    ///
+    /// # Errors
+    /// Returns the refusal of an unknown result.
+    pub fn annotate(
+        &self,
+        run: RunId,
+        result: u32,
+        account: AccountId,
+        update: &AnnotationUpdate,
+        by: &Origin,
+    ) -> Result<Annotation, Refusal> {
+        let annotation = self.store.annotate(run, result, account, update, by)?;
+        let annotation = annotation.ok_or_else(|| Refusal::no_such("result"))?;
+        if update.verdict == Some(Some(Verdict::Mine)) && annotation.screenshot.is_none() {
+            // The verdict is stored, whatever becomes of this.
+            let found = self.store.run(run, account).ok().flatten();
+            if let (Some(run), Ok(record)) = (found, self.result(run, result)) {
+                self.runs.take_screenshot(&run, &record);
+            }
+        }
+        Ok(annotation)
+    }
+
+    /// Returns a result of a run.
+    ///
+    /// # Errors
+    /// Returns the refusal of an unknown one.
+    pub(super) fn result(&self, run: RunId, result: u32) -> Result<ResultRecord, Refusal> {
+        let record = self.store.results(run, result.saturating_sub(1), 1)?.pop();
+        record.filter(|record| record.id == result).ok_or_else(|| Refusal::no_such("result"))
     }
 
     fn started(&self, caller: &Caller, started: Result<StartResult, Refusal>) -> Result<RunSummary, Refusal> {

@@ -39,6 +39,7 @@ use crate::model::search::Search;
 use crate::model::watch::{ChangeKind, Interval, PauseReason, WatchState};
 use crate::model::webhook::{DeliveryStatus, DisabledReason, SealedSecret};
 use crate::modules::catalog::Choice;
+use crate::modules::kept::KeptAnswer;
 use crate::modules::query::SearchType;
 
 /// The parameters of a statement, in the order `?1`, `?2`, ….
@@ -189,7 +190,7 @@ cells! {
     Role: |cell| Some(Self::from_name(&String::from_cell(cell)?).unwrap_or_default());
     // The latest moment of all has milliseconds that are not accepted.
     Timestamp: |cell| Some(Self::from_millisecond(i64::from_cell(cell)?).unwrap_or(Self::MAX));
-    serde_json::Value, Choice, Coverage, FollowEnd, FollowOrder, Progress, ResultRecord,
+    serde_json::Value, Choice, Coverage, FollowEnd, FollowOrder, KeptAnswer, Progress, ResultRecord,
     RunError, RunOptions, Search, Vec<Lookup>, Vec<String>: |cell| decode(&String::from_cell(cell)?).ok();
     BatchStatus, ChangeKind, Class, DeliveryStatus, DisabledReason, PauseReason, RowRefusal, SearchType, Status, Verdict, WatchState:
         |cell| Self::from_name(&String::from_cell(cell)?);

@@ -49,7 +49,7 @@ impl Baseline {
                 of_runs.insert(*run, notes(*run)?);
             }
             if let Some(Annotation { verdict, .. }) = of_runs[run].results.get(&seen.id) {
-                seen.annotation = Some(Annotation { note: None, verdict: *verdict });
+                seen.annotation = Some(Annotation { verdict: *verdict, ..Annotation::default() });
             }
         }
         Ok(())

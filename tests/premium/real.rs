@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use sightline::base::encoding::{hex, sha256};
 use sightline::modules::catalog::Catalog;
 use sightline::modules::checker::Checker;
 use sightline::modules::definition::Via;
@@ -23,8 +24,14 @@ use sightline::sandbox::{Sandbox, SandboxOptions};
 use super::lab::{self, css, page};
 use crate::cli::{Folder, ran};
 use crate::net::tls;
+use crate::support::awaited;
+use crate::support::databases::databases;
+use crate::support::modules::{entry, own_flags, with};
 use crate::support::server::Setup;
-use crate::support::site::{Site, read_request};
+use crate::support::site::{Site, ok, read_request};
+
+const PICTURE: &str =
+    "<svg xmlns='http://www.w3.org/2000/svg'><rect width='300' height='300' fill='red'/></svg>";
 
 /// A simulated web whose pages for a browser are real.
 struct Mixed {
@@ -83,11 +90,60 @@ fn a_report_is_printed_by_the_browser() {
     ran(&without, &[]).code_is(2).err_has("a PDF needs a browser: --browser auto");
 }
 
+/// What the owner finds to be mine is shown as it looks: with its pictures, and nothing of it runs here.
+#[test]
+fn what_is_mine_gets_a_screenshot_that_is_kept_as_evidence() {
+    let database = databases().next().unwrap();
+    let folder = Folder::new();
+    let site = Site::by_path(|path| match path {
+        "/picture.svg" => crate::support::site::answer(200, "image/svg+xml", PICTURE),
+        _ => ok("<!DOCTYPE html><title>alice</title><img src=/picture.svg width=300 height=300>"),
+    });
+    let of = |id: &str, profile: &str| {
+        with(entry(id, &site.url("/{query}")), &json!({"profile": site.url(profile)}))
+    };
+    let mut flags = own_flags(&folder, &[of("one", "/alice"), of("two", "/alice?2")]);
+    flags.push("--browser=auto".to_owned());
+    let server = Setup::real().database(&database.url).flags(&flags).start();
+    let started = server.post(&json!({"type": "username", "query": "alice", "evidence": true})).json();
+    let id = started["run_id"].as_str().unwrap().to_owned();
+    let run = server.finished(&id);
+    let result = |at: usize| run["results"][at]["id"].as_u64().unwrap();
+    let judge = |at: usize, verdict: &str| {
+        let path = format!("/v1/searches/{id}/results/{}", result(at));
+        server.call("PATCH", &path, Some(&json!({"verdict": verdict}))).json()
+    };
+    judge(1, "unsure");
+    assert_eq!(judge(0, "mine")["screenshot"], json!(null), "it is not waited for");
+    let path = format!("/v1/searches/{id}/results/{}/evidence?module=screenshot", result(0));
+    let kept = awaited("the screenshot", || {
+        let annotation = &server.get(&format!("/v1/searches/{id}")).json()["results"][0]["annotation"];
+        Some(annotation["screenshot"].clone()).filter(|kept| !kept.is_null()).ok_or_else(|| server.log())
+    });
+    let file = server.get(&path);
+    assert!(file.body.starts_with(b"\xff\xd8\xff"), "a JPEG");
+    assert!(file.header("content-disposition").unwrap().ends_with(".jpg\""), "{:?}", file.headers);
+    assert_eq!(kept["sha256"], hex(&sha256(&file.body)));
+    let profile = &run["results"][0]["metadata"]["profile_url"];
+    assert_eq!((&kept["address"], &kept["http_status"]), (profile, &json!(200)));
+    assert!(site.received().iter().any(|request| request.path() == "/picture.svg"), "with its pictures");
+    // Another verdict keeps it, and what is not mine has none.
+    assert_eq!(judge(0, "not_mine")["screenshot"], kept);
+    assert_eq!(judge(0, "mine")["screenshot"], kept);
+    server
+        .get(&format!("/v1/searches/{id}/results/{}/evidence?module=screenshot", result(1)))
+        .is_error(404, "not_found");
+    let report = server.get(&format!("/v1/searches/{id}/export?format=html"));
+    assert!(report.text().contains(kept["sha256"].as_str().unwrap()));
+    assert_eq!(server.delete(&format!("/v1/searches/{id}")).status, 204);
+    assert_eq!(database.number("SELECT count(*) FROM evidence"), 0);
+}
+
 /// A browser that somebody else runs is used, and not ended.
 #[test]
 fn a_browser_of_the_operator_is_used() {
     let lab = lab::shared();
-    let site = Site::saying(crate::support::site::ok("<b id=x>there</b>"));
+    let site = Site::saying(ok("<b id=x>there</b>"));
     let source = BrowserSource::At(format!("http://localhost:{}", lab.port()).parse().unwrap());
     let browsers = lab::browsers(source, lab::lab_net(), 1);
     let request = page(&site.url("/"), &[css("#x")]);

@@ -66,6 +66,6 @@ on_both! {
             f.store.annotate(run.id, 1, run.account, &updates[at], &Origin::CLI)
         }));
         let kept = f.store.notes(run.id).unwrap().results.remove(&1).unwrap();
-        assert_eq!(kept, Annotation { note: Some("x".into()), verdict: Some(Verdict::Mine) });
+        assert_eq!(kept, Annotation { note: Some("x".into()), verdict: Some(Verdict::Mine), screenshot: None });
     }
 }

@@ -90,9 +90,14 @@ pub fn sources(record: &ResultRecord) -> Vec<Source> {
     }
 }
 
-/// Returns the answers that were kept as evidence for a result, each with the module whose answer it is.
+/// The name of a screenshot among the kept answers of modules.
+pub const SCREENSHOT: &str = "screenshot";
+
+/// Returns what was kept as evidence for a result: the answers of modules by their ids, and a screenshot.
 pub fn evidence(record: &ResultRecord) -> Vec<(String, KeptAnswer)> {
-    sources(record).into_iter().filter_map(|source| Some((source.module, source.evidence?))).collect()
+    let screenshot = record.annotation.as_ref().and_then(|noted| noted.screenshot.clone());
+    let answers = sources(record).into_iter().filter_map(|source| Some((source.module, source.evidence?)));
+    answers.chain(screenshot.map(|kept| (SCREENSHOT.to_owned(), kept))).collect()
 }
 
 /// Adds a later source of the same entity to a result. `found` is the result that the source alone would have. A

@@ -140,11 +140,13 @@ impl Page {
         Ok(page)
     }
 
-    /// Starts loading a URL, without images, fonts and media.
-    pub(super) fn navigate(&mut self, url: &Url, until: Instant) -> Result<(), Fault> {
+    /// Starts loading a URL, without fonts and media, and with images only if they are wanted.
+    pub(super) fn navigate(&mut self, url: &Url, with_images: bool, until: Instant) -> Result<(), Fault> {
         // Documents are only taken up so that the browser does not ask anybody for a password.
-        let kinds = ["Document", "Image", "Font", "Media"];
-        let mut patterns = kinds.map(|kind| json!({"urlPattern": "*", "resourceType": kind})).to_vec();
+        let kinds = ["Document", "Font", "Media", "Image"];
+        let kinds = &kinds[..if with_images { 3 } else { 4 }];
+        let of_kind = |kind: &&str| json!({"urlPattern": "*", "resourceType": kind});
+        let mut patterns: Vec<Value> = kinds.iter().map(of_kind).collect();
         // Nothing else has the status if the answer is empty.
         patterns.push(json!({"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}));
         self.ask("Fetch.enable", &json!({"patterns": patterns, "handleAuthRequests": true}), until)?;
@@ -183,8 +185,17 @@ impl Page {
             "paperWidth": 8.27, "paperHeight": 11.69, "marginBottom": 0.6, "printBackground": true,
             "displayHeaderFooter": true, "headerTemplate": "<p></p>", "footerTemplate": footer,
         });
-        let printed = self.ask("Page.printToPDF", &paper, until)?;
-        let decoded = printed["data"].as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
+        self.file("Page.printToPDF", &paper, until)
+    }
+
+    /// Returns how the page looks, as a JPEG.
+    pub(super) fn screenshot(&mut self, until: Instant) -> Result<Vec<u8>, Fault> {
+        self.file("Page.captureScreenshot", &json!({"format": "jpeg", "quality": 85}), until)
+    }
+
+    fn file(&mut self, method: &str, with: &Value, until: Instant) -> Result<Vec<u8>, Fault> {
+        let file = self.ask(method, with, until)?;
+        let decoded = file["data"].as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
         decoded.ok_or(Fault::Refused)
     }
 

@@ -8,13 +8,15 @@ use std::{io, thread};
 
 use log::{info, warn};
 use parking_lot::{Condvar, Mutex};
+use url::Url;
 
 use super::cdp::{Fault, LOST, Page, SHORT};
 use super::egress::{EgressProxy, PageLoad};
 use super::page;
 use super::process::{Browser, BrowserSource, Launcher, want_of_resources};
 use crate::base::threads;
-use crate::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response};
+use crate::modules::definition::{Method, Via};
+use crate::modules::probe::{Browsers, CookieJar, ProbeError, Prober, Request, Response, Trace};
 use crate::modules::reason::Reason;
 use crate::net::prober::HttpProber;
 
@@ -312,10 +314,36 @@ impl Browsers for RealBrowsers {
         self.end(page);
         printed.map_err(|fault| fault.error("cannot print"))
     }
+
+    fn screenshot(&self, address: &Url, deadline: Instant) -> Result<(u16, Vec<u8>), ProbeError> {
+        let trace = Trace { module: "screenshot".into(), probe: 0, query: "".into(), control: false };
+        let request = Request {
+            method: Method::Get,
+            via: Via::Browser,
+            url: address.clone(),
+            headers: Vec::new(),
+            body: None,
+            max_redirects: 0,
+            body_limit: 0,
+            marks: Vec::new(),
+            trace,
+        };
+        self.visit(&request, true, deadline, |page, answer, until| {
+            let file = page.screenshot(until).map_err(|fault| fault.error("cannot take a screenshot"))?;
+            Ok((answer.status, file))
+        })
+    }
 }
 
-impl Prober for RealBrowsers {
-    fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
+impl RealBrowsers {
+    /// Loads the page of a request, and calls `see` when it is ready.
+    fn visit<T>(
+        &self,
+        request: &Request,
+        with_images: bool,
+        deadline: Instant,
+        see: impl FnOnce(&mut Page, Response, Instant) -> Result<T, ProbeError>,
+    ) -> Result<T, ProbeError> {
         // URLs of files and of the browser itself are refused.
         if !matches!(request.url.scheme(), "http" | "https") || !request.url.has_host() {
             return Err(Reason::Protocol.because("the URL of a request must be http or https"));
@@ -325,14 +353,21 @@ impl Prober for RealBrowsers {
         let page_load = Arc::new(PageLoad::new(deadline, &page.browser));
         place.egress.load(Some(Arc::clone(&page_load)));
         let until = deadline.checked_sub(CLOSING).unwrap_or(deadline);
-        let seen = match page.navigate(&request.url, until) {
-            Ok(()) => page::wait_for(&mut page, request, &page_load, until),
+        let seen = match page.navigate(&request.url, with_images, until) {
+            Ok(()) => page::wait_for(&mut page, request, &page_load, until)
+                .and_then(|answer| see(&mut page, answer, until)),
             Err(Fault::Late) => Err(ProbeError::late(Reason::TimeoutFirstByte)),
             Err(fault) => Err(fault.error(LOST)),
         };
         place.egress.load(None);
         self.end(page);
         seen
+    }
+}
+
+impl Prober for RealBrowsers {
+    fn send(&self, request: &Request, _: &mut CookieJar, deadline: Instant) -> Result<Response, ProbeError> {
+        self.visit(request, false, deadline, |_, answer, _| Ok(answer))
     }
 }
 

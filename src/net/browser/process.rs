@@ -34,7 +34,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Runs Chromium so that it never outlives this process.
 const WATCHDOG_SCRIPT: &str = include_str!("watchdog.sh");
 
-const FLAGS: [&str; 30] = [
+const FLAGS: [&str; 29] = [
     "--headless=new",
     "--remote-debugging-port=0",
     "--no-startup-window",
@@ -44,8 +44,6 @@ const FLAGS: [&str; 30] = [
     "--disable-dev-shm-usage",
     "--disable-gpu",
     "--disable-software-rasterizer",
-    // Only the HTML of a page is used.
-    "--blink-settings=imagesEnabled=false",
     "--disable-remote-fonts",
     "--mute-audio",
     "--autoplay-policy=user-gesture-required",

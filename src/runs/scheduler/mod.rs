@@ -36,8 +36,8 @@ use crate::modules::reason::Reason;
 use crate::modules::terms::Denial;
 pub use host::{Feedback, GroupId};
 use host::{START, TaskId};
-use state::{BROWSERS, GroupState, State, TakenFrom, Waiting};
-pub use state::{Kind, Permit, Scheduler, Task, Turn, Work, pictures_of};
+pub use state::{BROWSERS, Kind, Permit, Scheduler, Task, Turn, Work, pictures_of};
+use state::{GroupState, State, TakenFrom, Waiting};
 
 /// The longest time for which a site's `Retry-After` is followed, so that a wrong one does not disable a module
 /// permanently.

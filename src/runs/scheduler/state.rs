@@ -24,7 +24,7 @@ const LEAST_WINDOW: usize = 8;
 const BATCH_WORKERS: usize = 4;
 
 /// The host that checks in browsers need besides that of their site. Its places are the pages that can be open at once.
-pub(super) const BROWSERS: &str = "(browsers)";
+pub const BROWSERS: &str = "(browsers)";
 
 /// Returns the host that the pictures of a run need besides that of their site.
 pub fn pictures_of(group: GroupId) -> String {

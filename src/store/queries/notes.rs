@@ -1,8 +1,10 @@
 //! What owners note about their runs and results.
 
+use super::results::KEEP;
 use super::*;
+use crate::modules::kept::Kept;
 
-row! { Annotation from "" { note, verdict } }
+row! { Annotation from "" { note, verdict, screenshot } }
 row! { RunNotes from "" { tags = "coalesce(tags, '[]')", note } }
 
 const OF_RUN: &str = "SELECT {row} FROM runs WHERE id = ?1";
@@ -18,8 +20,10 @@ const ANNOTATE: &str = "INSERT INTO annotations AS a (run, result, note, verdict
      WHERE r.run = ?1 AND u.account = ?2 AND r.id = ?3 /*pg FOR KEY SHARE OF r */ \
      ON CONFLICT (run, result) DO UPDATE SET note = CASE WHEN ?4 THEN excluded.note ELSE a.note END, \
      verdict = CASE WHEN ?6 THEN excluded.verdict ELSE a.verdict END RETURNING {row}";
-const FORGET: &str =
-    "DELETE FROM annotations WHERE run = ?1 AND result = ?2 AND note IS NULL AND verdict IS NULL";
+const FORGET: &str = "DELETE FROM annotations WHERE run = ?1 AND result = ?2 AND note IS NULL AND verdict IS NULL \
+     AND screenshot IS NULL";
+const SHOW: &str =
+    "UPDATE annotations SET screenshot = ?3 WHERE run = ?1 AND result = ?2 AND screenshot IS NULL";
 
 impl Store {
     /// Returns what is noted about a run and its results. Nothing is noted about an unknown run.
@@ -68,6 +72,16 @@ impl Store {
                 if judged { event.with("verdict", annotation.verdict.map(Verdict::as_str)) } else { event };
             tx.note(&event, by)?;
             Ok(Some(annotation))
+        })
+    }
+
+    /// Keeps the screenshot of a result that has an annotation and none yet.
+    pub fn keep_screenshot(&self, run: RunId, result: u32, kept: &Kept) -> Result<()> {
+        self.write("keep_screenshot", |tx| {
+            if tx.execute(SHOW, values![run, result, encode(&kept.answer)?])? > 0 {
+                tx.execute(KEEP, values![run, kept.answer.sha256.as_str(), &*kept.gzip])?;
+            }
+            Ok(())
         })
     }
 }

@@ -45,7 +45,8 @@ const FINISH: &str = "UPDATE runs SET {saved}, lease_until = NULL, owner = NULL,
 /// Adds or replaces the thumbnail of a result.
 const ADD_THUMBNAIL: &str = "INSERT INTO thumbnails (run, result, png) VALUES (?1, ?2, ?3) \
      ON CONFLICT (run, result) DO UPDATE SET png = excluded.png";
-const KEEP: &str = "INSERT INTO evidence (run, sha256, answer) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+pub(super) const KEEP: &str =
+    "INSERT INTO evidence (run, sha256, answer) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
 const KEPT: &str = "SELECT answer FROM evidence WHERE run = ?1 AND sha256 = ?2";
 const ONE: &str = "SELECT png FROM thumbnails WHERE run = ?1 AND result = ?2";
 const ALL: &str = "SELECT result, png FROM thumbnails WHERE run = ?1 ORDER BY result";

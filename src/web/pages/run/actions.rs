@@ -144,5 +144,6 @@ fn annotate(
     update: &AnnotationUpdate,
 ) -> Result<(), WebError> {
     let (account, by) = visit.actor()?;
-    web.store.annotate(run, result, account, update, &by)?.map(|_| ()).ok_or_else(WebError::no_such_page)
+    web.annotate(run, result, account, update, &by)?;
+    Ok(())
 }
