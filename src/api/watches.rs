@@ -11,7 +11,7 @@ use super::pages::{PageParameters, page_of};
 use super::reading::{RunPageParameters, SearchList};
 use super::request;
 use super::searches::{Answer, accepted_run};
-use crate::base::ids::{WatchChangeId, WatchId, WebhookId};
+use crate::base::ids::{RunId, WatchChangeId, WatchId, WebhookId};
 use crate::http::Reply;
 use crate::model::page::{ListFilter, cut};
 use crate::model::refusal::Refusal;
@@ -60,6 +60,10 @@ pub struct WatchOptions {
     /// subscribed to `watch.changed`.
     #[serde(default, deserialize_with = "request::id")]
     webhook_id: Option<WebhookId>,
+    /// Completed search for the same type and query from which the watch goes on: the first run is then due one interval from
+    /// now, and compared with it. If it is not given, the first run starts at once.
+    #[serde(default, deserialize_with = "request::id")]
+    since_run_id: Option<RunId>,
 }
 
 /// The changes of a watch. What is not given stays as it is.
@@ -92,7 +96,7 @@ fn new_webhook<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Opti
 
 /// Creates a watch.
 ///
-/// Its first run starts at once, and further ones at fixed moments, one interval apart. Each run is charged as a search.
+/// Its first run starts at once, unless it goes on from an earlier search, and further ones at fixed moments, one interval apart. Each run is charged as a search.
 /// Changes between the runs are listed, and sent to webhooks as `watch.changed`. Creating a watch costs no credits.
 #[utoipa::path(post, path = "/v1/watches",
     params(("Idempotency-Key" = String, Header)),
@@ -112,6 +116,7 @@ pub fn create_watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         every: options.every.parse()?,
         notify_on: options.notify_on.unwrap_or_else(|| ChangeKind::ALL.to_vec()),
         webhook: options.webhook_id,
+        since: options.since_run_id,
         idempotency: None,
     };
     let watch = api.services.create_watch(caller, &search.query, watch, key, &call.origin()?)?;

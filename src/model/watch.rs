@@ -39,6 +39,8 @@ pub struct NewWatch {
     pub notify_on: Vec<ChangeKind>,
     /// The webhook that gets its events. If it is `None`, all webhooks that have subscribed to them get them.
     pub webhook: Option<WebhookId>,
+    /// The run that takes the place of the first one, if the watch goes on from it.
+    pub since: Option<RunId>,
     /// The key of the request, so that a repeated one gets the same watch.
     pub idempotency: Option<Idempotency>,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::Answer;
-use super::pages::run::{actions, diff, graph};
+use super::pages::run::{actions, diff, graph, tabs};
 use super::pages::{
     account, asset, batches, history, keys, operator, operator_accounts, run, search, sign_in, watches,
     webhooks,
@@ -111,7 +111,9 @@ pub static ROUTES: &[Route] = &[
     get("/app/searches/{run_id}", run::page).slow(),
     part("/app/searches/{run_id}/live", run::live),
     read("/app/searches/{run_id}/export", actions::export).slow(),
+    read("/app/searches/{run_id}/people", tabs::people),
     read("/app/searches/{run_id}/graph", graph::page),
+    read("/app/searches/{run_id}/timeline", tabs::timeline),
     part("/app/searches/{run_id}/thumbnails/{result_id}", actions::thumbnail),
     read("/app/searches/{run_id}/results/{result_id}/evidence", actions::evidence),
     read("/app/searches/{run_id}/diff/{other}", diff::page),

@@ -27,6 +27,7 @@ impl Fixture {
             every: "1h".parse().unwrap(),
             notify_on: vec![ChangeKind::Added, ChangeKind::Removed],
             webhook: None,
+            since: None,
             idempotency: None,
         }
     }

@@ -37,7 +37,7 @@ use crate::runs::graph::Graph;
 use crate::runs::record::RunRecord;
 pub use graph::GraphList;
 pub(super) use overview::cut;
-pub use overview::{Overview, titled};
+pub use overview::{Overview, Timeline, titled};
 pub(super) use results::in_order;
 use results::{Listed, listed, thumbnail, value};
 pub use results::{count_of_facts, facts, items, name, years};

@@ -36,8 +36,8 @@ pub struct Overview {
     pub(in crate::report) facts: Facts,
     pub(in crate::report) people: Vec<Person>,
     pictures: Thumbnails,
-    /// The events by year, if there are at least two.
-    pub(in crate::report) years: BTreeMap<i16, Vec<Event>>,
+    /// The timeline.
+    pub timeline: Timeline,
     pub(in crate::report) dossier: Vec<Section>,
 }
 
@@ -47,7 +47,7 @@ impl Overview {
         let results = run.results.iter().filter(|result| !result.is_not_mine());
         Self {
             facts: Facts::of(&run.results, run.as_of),
-            years: by_year(events(results, run.as_of)),
+            timeline: Timeline::of(events(results, run.as_of)),
             dossier: sections(run),
             ..Self::default()
         }
@@ -61,21 +61,41 @@ impl Overview {
 
     /// Returns whether the overview has no part.
     pub fn is_empty(&self) -> bool {
-        let Self { facts, people, years, dossier, .. } = self;
-        facts.is_empty() && people.len() + years.len() + dossier.len() == 0
-    }
-
-    /// Returns the years of the timeline, each with the size of its mark, from 1 to 4, and a title.
-    pub fn years(&self) -> Vec<(i16, u32, String)> {
-        let size = |count: usize| count.ilog2().min(3) + 1;
-        let title = |count: usize| format!("{count} event{}", if count == 1 { "" } else { "s" });
-        self.years.iter().map(|(year, events)| (*year, size(events.len()), title(events.len()))).collect()
+        let Self { facts, people, timeline, dossier, .. } = self;
+        facts.is_empty() && timeline.years.is_empty() && people.len() + dossier.len() == 0
     }
 
     /// Returns the first thumbnail of the accounts of a person, as a PNG in Base64.
     fn picture(&self, person: &Person) -> Option<String> {
         let mut results = person.accounts.iter().flat_map(|account| &account.results);
         results.find_map(|result| thumbnail(&self.pictures, result.result_id))
+    }
+}
+
+/// The timeline of a run as HTML.
+#[derive(Default, Template)]
+#[template(path = "timeline.html", config = "src/report/html/askama.toml")]
+pub struct Timeline {
+    /// The events by year, if there are at least two.
+    pub years: BTreeMap<i16, Vec<Event>>,
+    /// The address of the page that lists the results, if the timeline has a page of its own.
+    pub list: Option<String>,
+}
+
+impl Timeline {
+    fn of(events: Vec<Event>) -> Self {
+        let (mut years, is_timeline) = (BTreeMap::<i16, Vec<Event>>::new(), events.len() > 1);
+        for event in events.into_iter().filter(|_| is_timeline) {
+            years.entry(event.day.year()).or_default().push(event);
+        }
+        Self { years, list: None }
+    }
+
+    /// Returns the years, each with the size of its mark, from 1 to 4, and a title.
+    pub fn marks(&self) -> Vec<(i16, u32, String)> {
+        let size = |count: usize| count.ilog2().min(3) + 1;
+        let title = |count: usize| format!("{count} event{}", if count == 1 { "" } else { "s" });
+        self.years.iter().map(|(year, events)| (*year, size(events.len()), title(events.len()))).collect()
     }
 
     /// Returns the number of events.
@@ -87,15 +107,6 @@ impl Overview {
     fn most_events(&self) -> usize {
         self.years.values().map(Vec::len).max().unwrap_or(1)
     }
-}
-
-/// Returns the events by year. Returns nothing for a single event, which is no timeline.
-fn by_year(events: Vec<Event>) -> BTreeMap<i16, Vec<Event>> {
-    let (mut years, is_timeline) = (BTreeMap::<i16, Vec<Event>>::new(), events.len() > 1);
-    for event in events.into_iter().filter(|_| is_timeline) {
-        years.entry(event.day.year()).or_default().push(event);
-    }
-    years
 }
 
 /// Returns the name of a category as a title.

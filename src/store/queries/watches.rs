@@ -57,7 +57,7 @@ const ADD_CHANGE: &str = "INSERT INTO watch_changes (id, watch, kind, run_before
      VALUES (?1, ?2, ?3, ?4, ?5, {now}, ?6)";
 
 impl Store {
-    /// Adds a watch, whose first run is due at once, and an audit entry. Returns the watch of the first request if the
+    /// Adds a watch and an audit entry. Its first run is due at once, unless it goes on from another one. Returns the watch of the first request if the
     /// idempotency key is known.
     pub fn add_watch(&self, new: &NewWatch, by: &Origin) -> Result<Watch, Refusal> {
         let (id, may_be_undone) = (new.id.value(), new.idempotency.is_none());
@@ -225,12 +225,19 @@ fn add(tx: &mut Tx, new: &NewWatch, by: &Origin) -> Result<Result<Watch, Refusal
     if tx.one::<usize>(COUNT, values![new.account])? >= MOST_WATCHES {
         return Ok(Err(too_many(&format!("{MOST_WATCHES} watches: delete"))));
     }
-    let NewWatch { id, account, search, simulated, every, notify_on, webhook, idempotency } = new.clone();
+    let NewWatch { id, account, search, simulated, every, notify_on, webhook, since, idempotency } =
+        new.clone();
     let Search { search_type, query, premium, choice, options, .. } = search;
     let mut values = values![id, account, search_type, query, premium, encode(&options)?, encode(&choice)?];
     let notify_on = encode(&notify_on)?;
     values.extend(values![simulated, every.secs(), notify_on, webhook, idempotency.is_none()]);
-    let watch = tx.one(INSERT, values)?;
+    let mut watch: Watch = tx.one(INSERT, values)?;
+    if let Some(run) = since {
+        // It is compared like the first run of the watch, with nothing.
+        let next_at = watch.every.next_after(id, watch.created_at, watch.created_at);
+        tx.execute(BEGIN, values![id, run, next_at])?;
+        watch = tx.one(WATCH, values![id, account])?;
+    }
     let event = AuditEvent::of_object(Action::WatchCreated, new.account, new.id)
         .with("type", search_type.as_str())
         .with("every", new.every.to_string());

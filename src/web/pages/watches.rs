@@ -12,7 +12,7 @@ use crate::base::ids::{RunId, WatchChangeId, WatchId, WebhookId};
 use crate::model::credits::{PREMIUM_COST, STANDARD_COST};
 use crate::model::diff::Difference;
 use crate::model::page::{Cursor, ListFilter, cut};
-use crate::model::run::RunSummary;
+use crate::model::run::{RunSummary, Status};
 use crate::model::watch::{
     ChangeKind, Interval, NewWatch, PauseReason, StoredChange, Watch, WatchState, WatchUpdate,
 };
@@ -72,7 +72,11 @@ pub(in crate::web) fn list(web: &Arc<Web>, mut visit: Visit) -> Answer {
         "" => new_form("", None),
         id => {
             let id = id.parse().map_err(|_| WebError::no_such_page())?;
-            form_of_run(web, web.find_run(visit.caller()?, id)?)?
+            let run = web.find_run(visit.caller()?, id)?;
+            let is_done = run.status == Status::Completed && run.simulated == web.sandbox;
+            let mut form = form_of_run(web, run)?;
+            form.set("since", &if is_done { id.to_string() } else { String::new() });
+            form
         }
     };
     form.set("every", "1d");
@@ -123,6 +127,7 @@ fn try_create(web: &Web, visit: &Visit) -> Result<Watch, WebError> {
         every: form.get("every").trim().parse()?,
         notify_on: form.all("notify_on").filter_map(ChangeKind::from_name).collect(),
         webhook,
+        since: form.get("since").parse().ok(),
         idempotency: None,
     };
     Ok(web.create_watch(caller, &query, watch, form.once(), &origin)?)

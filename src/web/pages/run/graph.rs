@@ -7,8 +7,9 @@ use askama::Template;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::find;
 use super::leads::Who;
+use super::{earlier, find};
+use crate::base::ids::RunId;
 use crate::http::Reply;
 use crate::model::run::RunSummary;
 use crate::report::Format;
@@ -21,6 +22,7 @@ use crate::web::{Answer, Frame, Visit, Web, WebError, render};
 struct Page<'g> {
     frame: Frame,
     run: RunSummary,
+    earlier: Option<RunId>,
     graph: GraphList<'g>,
     /// The [`Drawing`] as JSON.
     drawing: String,
@@ -106,5 +108,6 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let graph = Graph::of(&findings, catalog.profiles());
     let drawing = Drawing::of(&graph, &Who::of(&findings, catalog.profiles()), &web.root);
     let drawing = serde_json::to_string(&drawing).map_err(WebError::internal)?;
-    render(&Page { frame: visit.frame, run, graph: GraphList::new(&graph, None), drawing })
+    let earlier = earlier(web, &run)?;
+    render(&Page { frame: visit.frame, run, earlier, graph: GraphList::new(&graph, None), drawing })
 }

@@ -6,6 +6,7 @@
 //! | [`results`] | the table of results: filter and order |
 //! | [`leads`] | who the accounts belong to, and what to search next |
 //! | [`actions`] | what is done with the run: stop, ask again, note, export, delete |
+//! | [`tabs`] | people and timeline |
 //! | [`graph`] | what joins the results |
 //! | [`diff`] | what changed since another run |
 
@@ -14,6 +15,7 @@ pub(in crate::web) mod diff;
 pub(in crate::web) mod graph;
 mod leads;
 mod results;
+pub(in crate::web) mod tabs;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,12 +38,12 @@ use crate::modules::catalog::Catalog;
 use crate::modules::outcome::Outcome;
 use crate::modules::query::{Query, SearchType};
 use crate::report::Format;
-use crate::report::html::{Overview, facts, items, name, titled, years};
+use crate::report::html::{Overview, Timeline, facts, items, name, titled, years};
 use crate::runs::record::RunRecord;
 use crate::web::form::new_once;
 use crate::web::show::{ago, initial, lasted};
 use crate::web::{Answer, Form, Frame, Visit, Web, WebError, render};
-use leads::{Lead, MOST_LINES, MOST_PEOPLE, SHOWN_LEADS, Who, account_label, became, tone, verb};
+use leads::{Lead, MOST_LINES, SHOWN_LEADS, Who, account_label, became, tone, verb};
 use results::{MOST_RESULTS, Order, Results, Row};
 
 #[derive(Template)]
@@ -51,13 +53,13 @@ struct Page {
     /// The filter in the address: `text`, `kind`, `verdict`, `order`. With `note`, the result whose note is written.
     form: Form,
     live: Live,
-    /// The last search before this one for the same query, if both have ended.
     earlier: Option<RunId>,
     /// Whether the watch that has started the run still exists, and the run that this one asks again.
     has_watch: bool,
     has_retried: bool,
     /// What the results say together. It is empty while the run is running, as are people and leads.
     overview: Overview,
+    timeline: Timeline,
     who: Who,
     leads: Vec<Lead>,
     kinds: BTreeSet<String>,
@@ -189,8 +191,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     let record = runs.record(find(web, &visit, "run_id")?)?;
     let (run, catalog) = (record.summary.clone(), runs.catalog());
     let is_running = !run.status.is_terminal();
-    let earlier = runs.comparable(&run, Some(Cursor::after(&run)), 1)?;
-    let overview = if is_running { Overview::default() } else { Overview::of(&record) };
+    let mut overview = if is_running { Overview::default() } else { Overview::of(&record) };
     let family = runs.family(record.clone())?;
     let of_family = family.runs();
     let all = of_family.iter().flat_map(|run| run.results.iter().map(|result| (&run.summary, result)));
@@ -202,12 +203,13 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
     };
     let retried = run.retry_of.map(|id| web.store.run(id, run.account)).transpose()?;
     render(&Page {
-        earlier: earlier.first().map(|run| run.id),
+        earlier: earlier(web, &run)?,
         has_watch: match run.watch {
             Some(id) => web.store.watch(run.account, id)?.is_some(),
             None => false,
         },
         has_retried: retried.flatten().is_some(),
+        timeline: std::mem::take(&mut overview.timeline),
         overview,
         who,
         leads,
@@ -251,6 +253,11 @@ pub(in crate::web) fn live(web: &Arc<Web>, mut visit: Visit) -> Answer {
 /// Returns 404 for a malformed, unknown or deleted id and for a run of another account, always with the same text.
 pub(super) fn find(web: &Web, visit: &Visit, segment: &str) -> Result<RunSummary, WebError> {
     Ok(web.find_run(visit.caller()?, visit.id(segment)?)?)
+}
+
+/// Returns the last search before this one for the same query, if both have ended.
+fn earlier(web: &Web, run: &RunSummary) -> Result<Option<RunId>, WebError> {
+    Ok(web.runs.comparable(run, Some(Cursor::after(run)), 1)?.first().map(|run| run.id))
 }
 
 /// Returns the address parameters of the history of all runs with a tag.
