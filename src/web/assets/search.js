@@ -30,7 +30,8 @@ function show(form) {
   const isAuto = form.elements.type.value === "auto";
   guess.textContent = isAuto && text.trim() ? `Looks like ${{ email: "an email address", username: "a username", domain: "a domain" }[looksLike(text)]}.` : "";
   const credits = price(form);
-  form.querySelector("[data-part=price]").textContent = `${credits} ${credits === 1 ? "credit" : "credits"}`;
+  const most = form.elements.follow.value ? ` to ${credits + 10}` : "";
+  form.querySelector("[data-part=price]").textContent = `${credits}${most} ${credits === 1 && !most ? "credit" : "credits"}`;
 }
 
 // A form that the browser restores from its history starts another search only after a change. Unchanged, it leads to

@@ -11,6 +11,7 @@ use crate::model::diff::{Diff, Difference, RunSide, Undecided};
 use crate::model::entity::identified::web_address;
 use crate::model::refusal::Code;
 use crate::model::run::RunSummary;
+use crate::modules::catalog::Catalog;
 use crate::report::html::titled;
 use crate::web::{Answer, Frame, Moment, Visit, Web, WebError, render};
 
@@ -28,9 +29,20 @@ struct Page {
     earlier: RunSummary,
     run: RunSummary,
     diff: Diff,
+    catalog: Arc<Catalog>,
 }
 
 impl Page {
+    /// Says why a module leaves a difference unknown.
+    fn reason(&self, undecided: &Undecided) -> String {
+        let Undecided { module, cause, .. } = undecided;
+        let run = if undecided.run == RunSide::Before { "earlier" } else { "later" };
+        let why = undecided.reason.map(|reason| format!(" ({})", reason.as_phrase())).unwrap_or_default();
+        let found = self.catalog.get(module);
+        let platform = found.map_or(module.as_str(), |module| module.platform());
+        format!("{platform} {} in the {run} search{why}", cause.as_phrase())
+    }
+
     /// Returns the kinds of differences, each with what it means.
     fn parts(&self) -> [(&'static str, &'static str, &[Difference]); 4] {
         let Diff { added, removed, changed, unknown, .. } = &self.diff;
@@ -75,7 +87,7 @@ pub(in crate::web) fn page(web: &Arc<Web>, visit: Visit) -> Answer {
         _ => refusal.into(),
     })?;
     let (earlier, run) = (before.summary.clone(), after.summary.clone());
-    render(&Page { frame: visit.frame, earlier, run, diff })
+    render(&Page { frame: visit.frame, earlier, run, diff, catalog: runs.catalog() })
 }
 
 /// Handles `GET /app/searches/{run_id}/compare`: lists the searches for the same query that have ended.
@@ -92,12 +104,6 @@ pub(in crate::web) fn compare(web: &Arc<Web>, visit: Visit) -> Answer {
 pub(in crate::web::pages) fn href(difference: &Difference) -> Option<String> {
     let address = difference.profile_url.as_deref().or(difference.value.as_deref());
     address.and_then(web_address).map(String::from)
-}
-
-fn reason(undecided: &Undecided) -> String {
-    let run = if undecided.run == RunSide::Before { "earlier" } else { "later" };
-    let why = undecided.reason.map(|reason| format!(" ({})", reason.as_phrase())).unwrap_or_default();
-    format!("{} {} in the {run} search{why}", undecided.module, undecided.cause.as_phrase())
 }
 
 /// Returns the beginning of a value of the metadata as text.

@@ -15,7 +15,7 @@ use crate::model::entity::identified::web_address;
 use crate::model::notes::Verdict;
 use crate::model::run::{ResultRecord, RunSummary};
 use crate::modules::catalog::Catalog;
-use crate::report::html::count_of_facts;
+use crate::report::html::{count_of_facts, facts, name, titled, years};
 use crate::runs::pictures::avatar::Avatar;
 use crate::web::Form;
 
@@ -85,6 +85,7 @@ impl Results {
             ..Row::new(result, catalog)
         });
         let mut rows: Vec<Row> = rows.filter(|row| row.contains(&words)).collect();
+        rows.iter_mut().for_each(|row| row.matched = row.hidden_match(&words));
         let order = Order::from_name(form.get("order")).unwrap_or_default();
         match order {
             _ if is_running => rows.sort_by_key(|row| row.result.id),
@@ -118,6 +119,8 @@ pub(super) struct Row {
     rank: u32,
     /// The number of facts that the row shows after its value.
     facts: usize,
+    /// The fact that the row does not show and that the filter has found, with its name.
+    pub(super) matched: Option<(String, String)>,
 }
 
 impl Row {
@@ -128,6 +131,7 @@ impl Row {
             rank: entry.and_then(|entry| entry.rank).unwrap_or(u32::MAX),
             facts: count_of_facts(result),
             origin: None,
+            matched: None,
             result: result.clone(),
         }
     }
@@ -179,9 +183,25 @@ impl Row {
         let kind = self.result.result_type.replace('_', " ");
         let value = self.value().unwrap_or_default();
         let mut text = [self.platform(), value, &kind, &self.category, &self.result.source].join("\n");
-        self.result.metadata.values().for_each(|value| add_texts(value, &mut text));
+        facts(&self.result).into_iter().for_each(|(_, value)| add_texts(value, &mut text));
+        let shown = [self.result.profile_url(), self.result.note()];
+        text.extend(shown.into_iter().flatten().flat_map(|shown| ["\n", shown]));
         let text = text.to_lowercase();
         words.iter().all(|word| text.contains(word))
+    }
+
+    /// Returns the fact with the first of these words that the row does not show.
+    fn hidden_match(&self, words: &[&str]) -> Option<(String, String)> {
+        let years = years(&self.result);
+        let shown = [Some(self.platform()), self.value(), name(&self.result), self.result.text("location")];
+        let shown = shown.into_iter().chain([years.as_deref(), self.result.note()]).flatten();
+        let shown = shown.collect::<Vec<_>>().join("\n").to_lowercase();
+        let word = words.iter().find(|word| !shown.contains(**word))?;
+        facts(&self.result).into_iter().find_map(|(name, value)| {
+            let mut text = String::new();
+            add_texts(value, &mut text);
+            text.to_lowercase().contains(word).then(|| (titled(name), text.trim().to_owned()))
+        })
     }
 }
 
@@ -233,6 +253,10 @@ mod tests {
                 Results::new(run.id, all.clone(), &Form::parse(address.as_bytes()), is_running, &catalog);
             let shown: Vec<u32> = results.rows.iter().map(|row| row.result.id).collect();
             assert_eq!((&*shown, results.bare.len()), (want, bare), "{address}");
+            let matched = results.rows.first().and_then(|row| row.matched.clone());
+            let hidden = ["LISBON", "b.example"].iter().position(|word| address.contains(word));
+            let want = hidden.map(|at| [("Bio", "Lisbon"), ("Links", "https://b.example")][at]);
+            assert_eq!(matched, want.map(|(name, text)| (name.into(), text.into())), "{address}");
         }
     }
 }
