@@ -32,6 +32,9 @@ const REDOC_POLICY: &str = "form-action 'none'; script-src 'self'; img-src 'self
     'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' 'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='";
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
+/// The style of all pages, with the palette of the web app.
+const PAGES: &str = concat!(include_str!("../../report/html/colours.css"), include_str!("assets/pages.css"));
+
 /// The icon of Sightline.
 static ICON: LazyLock<Asset> = LazyLock::new(|| Asset::new("icon.svg", include_bytes!("assets/icon.svg")));
 
@@ -44,7 +47,7 @@ static ASSETS: LazyLock<Assets> = LazyLock::new(|| {
         Asset::new("redoc.standalone.js", include_bytes!("assets/redoc.standalone.js.gz")),
         Asset::new("begin-swagger-ui.js", include_bytes!("assets/begin-swagger-ui.js")),
         Asset::new("begin-redoc.js", include_bytes!("assets/begin-redoc.js")),
-        Asset::new("pages.css", include_bytes!("assets/pages.css")),
+        Asset::new("pages.css", PAGES.as_bytes()),
         Asset::new("manual.css", include_bytes!("assets/manual.css")),
         ICON.clone(),
         Asset::new("follow-the-leads.png", include_bytes!("../../manual/follow-the-leads.png")),
