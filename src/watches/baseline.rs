@@ -3,7 +3,8 @@
 //! A run that a site has blocked says nothing about the site, so the conclusion of an earlier run stays until the module
 //! comes to another one. The results are kept here, because the run that found them may be deleted by then.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -26,6 +27,9 @@ pub struct Known<T> {
     pub run: RunId,
     /// The report of a module, or a result.
     pub seen: T,
+    /// The run and the result of the owner's verdict on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    judged: Option<(RunId, u32)>,
 }
 
 /// The last conclusion of each module, with the results. As JSON, it is stored with the watch. The default value is that
@@ -37,19 +41,26 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Adds the verdicts that the owner has given since on the results of the baseline. `notes` reads those of a run. They
-    /// stay with the watch, since each run has other results; what is written in notes is deleted with its run.
+    /// Brings the verdicts up to date that the owner has given on the results of the baseline, or on results in their place
+    /// in earlier runs. `notes` reads those of a run that exists. A verdict stays when its run is deleted.
     ///
     /// # Errors
     /// Returns the errors of `notes`.
-    pub fn judge<E>(&mut self, notes: impl Fn(RunId) -> Result<StoredNotes, E>) -> Result<(), E> {
+    pub fn judge<E>(&mut self, notes: impl Fn(RunId) -> Result<Option<StoredNotes>, E>) -> Result<(), E> {
         let mut of_runs = BTreeMap::new();
-        for Known { run, seen } in &mut self.results {
-            if !of_runs.contains_key(run) {
-                of_runs.insert(*run, notes(*run)?);
-            }
-            if let Some(Annotation { verdict, .. }) = of_runs[run].results.get(&seen.id) {
-                seen.annotation = Some(Annotation { verdict: *verdict, ..Annotation::default() });
+        for Known { run, seen, judged } in &mut self.results {
+            for at in [Some((*run, seen.id)), *judged].into_iter().flatten() {
+                let noted = match of_runs.entry(at.0) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(unknown) => unknown.insert(notes(at.0)?),
+                };
+                let Some(noted) = noted else { continue };
+                let verdict = noted.results.get(&at.1).and_then(|annotation| annotation.verdict);
+                if verdict.is_some() || *judged == Some(at) {
+                    *judged = verdict.map(|_| at);
+                    seen.annotation = verdict.map(|_| Annotation { verdict, ..Annotation::default() });
+                    break;
+                }
             }
         }
         Ok(())
@@ -123,9 +134,10 @@ impl Baseline {
             };
             if changed.contains(&result.id) || is_replaced() {
                 replaced.extend(old);
-                let judged = old.and_then(|old| self.results[old].seen.annotation.clone());
-                let seen = ResultRecord { annotation: judged, ..result.clone() };
-                results.push(Known { run: run.run_id, seen });
+                let old = old.map(|old| &self.results[old]);
+                let annotation = old.and_then(|old| old.seen.annotation.clone());
+                let seen = ResultRecord { annotation, ..result.clone() };
+                results.push(Known { run: run.run_id, seen, judged: old.and_then(|old| old.judged) });
             }
         }
         let is_kept = |(index, known): &(usize, &Known<ResultRecord>)| {
@@ -134,7 +146,7 @@ impl Baseline {
         let kept = self.results.iter().enumerate().filter(is_kept).map(|(_, known)| known.clone());
         let is_open = |known: &&Known<ModuleReport>| !is_concluded(&known.seen.module);
         let new = run.modules.iter().filter(|report| is_concluded(&report.module));
-        let new = new.map(|report| Known { run: run.run_id, seen: report.clone() });
+        let new = new.map(|report| Known { run: run.run_id, seen: report.clone(), judged: None });
         Self {
             modules: self.modules.iter().filter(is_open).cloned().chain(new).collect(),
             results: kept.chain(results).collect(),

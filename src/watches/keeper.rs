@@ -174,7 +174,10 @@ impl WatchKeeper {
         // A baseline that cannot be read is that of a watch without a run, so that the watch continues.
         let before = ended.baseline.as_ref().and_then(|text| serde_json::from_str(text).ok());
         let mut before: Baseline = before.unwrap_or_default();
-        before.judge(|run| self.store.notes(run))?;
+        before.judge(|run| match self.store.run(run, ended.account)? {
+            Some(_) => self.store.notes(run).map(Some),
+            None => Ok(None),
+        })?;
         match before.compare(&run, catalog.profiles()) {
             Ok((changes, baseline)) => {
                 Ok(Comparison { changes, baseline: Some(json!(baseline).to_string()) })

@@ -5,6 +5,7 @@ use super::accounts::{lock, too_many};
 use super::credits::{New, note_request};
 use super::outbox::report_watch;
 use super::*;
+use crate::modules::query::Query;
 
 row! {
     Watch from "" {
@@ -25,6 +26,8 @@ const INSERT: &str = "WITH begun (at) AS MATERIALIZED (SELECT {now}) INSERT \
      INTO watches (id, account, search_type, query, premium, options, choice, simulated, every_secs, \
      notify_on, webhook, unconfirmed, next_at, created_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, \
      ?11, ?12, begun.at, begun.at FROM begun RETURNING {row}";
+const DONE: &str = "SELECT 1 FROM runs WHERE id = ?1 AND account = ?2 AND search_type = ?3 AND normal = ?4 \
+     AND simulated = ?5 AND status = 'completed'";
 const WATCH: &str = "SELECT {row} FROM watches WHERE id = ?1 AND account = ?2";
 const LIST: &str = "SELECT {row} FROM watches WHERE account = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
 /// Locks a watch, and reads the time by which it is dated.
@@ -222,6 +225,10 @@ fn add(tx: &mut Tx, new: &NewWatch, by: &Origin) -> Result<Result<Watch, Refusal
     if !is_known(tx, new.account, new.webhook)? {
         return Ok(Err(unknown_webhook()));
     }
+    if !is_done(tx, new)? {
+        let allowed = "the id of a completed search of this account for the same type and query";
+        return Ok(Err(Refusal::invalid_request("since_run_id", "no such search", allowed)));
+    }
     if tx.one::<usize>(COUNT, values![new.account])? >= MOST_WATCHES {
         return Ok(Err(too_many(&format!("{MOST_WATCHES} watches: delete"))));
     }
@@ -249,6 +256,13 @@ fn add(tx: &mut Tx, new: &NewWatch, by: &Origin) -> Result<Result<Watch, Refusal
 fn is_known(tx: &mut Tx, account: AccountId, webhook: Option<WebhookId>) -> Result<bool> {
     let Some(webhook) = webhook else { return Ok(true) };
     tx.has(WEBHOOK, values![webhook, account])
+}
+
+/// Returns whether the run that a watch goes on from, if it does, is a completed one for its query.
+fn is_done(tx: &mut Tx, NewWatch { since, account, simulated, search, .. }: &NewWatch) -> Result<bool> {
+    let query = Query::parse(search.search_type, &search.query);
+    let (Some(run), Ok(query)) = (since, query) else { return Ok(since.is_none()) };
+    tx.has(DONE, values![*run, *account, search.search_type, query.normal(), *simulated])
 }
 
 /// Returns whether the next run of a watch is the one of that moment, and may be started.
