@@ -201,7 +201,10 @@ const RESULT_FIELDS: [(&str, &str); 9] = [
     ("value", "string or null"),
     ("confidence", "number, 0.0 to 1.0"),
     ("source", "string, id of the module that found it first"),
-    ("metadata", "object; sources: the modules that found it, each with module, platform and confidence"),
+    (
+        "metadata",
+        "object; sources: the modules that found it, each with module, platform, confidence and, if it is kept, evidence",
+    ),
     ("created_at", "string, ISO 8601 timestamp"),
 ];
 

@@ -172,7 +172,7 @@ pub struct EvidenceParameters {
 /// `sha256`, the time (`at`), the `address` that was asked, the `http_status`, the number of `bytes`, and whether it was
 /// `truncated`. It is kept until the run is deleted. Costs no credits.
 #[utoipa::path(get, path = "/v1/searches/{run_id}/results/{result_id}/evidence", params(EvidenceParameters),
-    responses((status = 200, description = "The answer, as the site sent it.",
+    responses((status = 200, description = "The answer, as its check read it, or the screenshot.",
     content((String = "application/octet-stream")),
     headers(("Content-Disposition" = String), ("X-Evidence-SHA256" = String), ("X-Evidence-Time" = String),
         ("X-Evidence-Address" = String)))))]

@@ -140,18 +140,16 @@ fn with_rate_limits(response: Response, counted: &[RateLimitState]) -> Response 
 
 fn with_cors(response: Response, origin: &str) -> Response {
     const ALLOWED: &str = "Authorization, X-API-Key, Content-Type, Idempotency-Key, Prefer, X-Request-Id, If-None-Match, If-Modified-Since, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name";
-    let is_preflight = response.status == 204 && response.header("Allow").is_some();
-    let methods = response.header("Allow").map(str::to_owned);
-    let mut response = response
+    // Of a preflight request.
+    let methods = response.header("Allow").filter(|_| response.status == 204).map(str::to_owned);
+    let response = response
         .with_header("Access-Control-Allow-Origin", origin.to_owned())
         .with_header("Access-Control-Expose-Headers", "*");
-    if let (true, Some(methods)) = (is_preflight, methods) {
-        response = response
-            .with_header("Access-Control-Allow-Methods", methods)
-            .with_header("Access-Control-Allow-Headers", ALLOWED)
-            .with_header("Access-Control-Max-Age", "600");
-    }
+    let Some(methods) = methods else { return response };
     response
+        .with_header("Access-Control-Allow-Methods", methods)
+        .with_header("Access-Control-Allow-Headers", ALLOWED)
+        .with_header("Access-Control-Max-Age", "600")
 }
 
 /// Returns the caller of a request, who needs a key and a plan with API access.

@@ -9,10 +9,9 @@ use log::debug;
 use super::answer::Answer;
 use super::barrier;
 use super::checker::{Checker, feed_key};
-use super::definition::{Method, Via};
+use super::definition::Via;
 use super::extract::Answers;
 use super::judge::{Verdict, barrier_of, judge_answers};
-use super::kept::MAX_KEPT_BYTES;
 use super::module::Module;
 use super::outcome::{Outcome, Pause, Report};
 use super::pattern::Searches;
@@ -264,11 +263,7 @@ impl<'c> ActiveCheck<'c> {
             control: self.is_control,
         };
         let values = Values { keys: Some(&self.checker.keys), ..self.values() };
-        let mut request = self.module.request(&values, &self.checker.user_agent, trace)?;
-        if self.terms.keeps && request.method != Method::Head {
-            request.body_limit = request.body_limit.max(MAX_KEPT_BYTES);
-        }
-        Ok(request)
+        self.module.request(&values, &self.checker.user_agent, trace)
     }
 
     /// Notes the pauses that an answer asks for, and the values that later probes need from it. A barrier ends the

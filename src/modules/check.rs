@@ -241,7 +241,9 @@ fn read_findings(check: &mut ActiveCheck<'_>, control_result: Option<&ControlRes
     let findings = findings.complete(entry, values.name, page_profile);
     // Without the page of a made-up name, what it has in common with the page of the hit counts as profile data.
     let lacks_control = control.is_some_and(|verdict| verdict != ControlVerdict::Passed);
-    let probe = check.source.verdict.probe.filter(|_| check.keeps());
+    // A list that all checks share is no answer to this one.
+    let is_kept = |probe: &usize| check.keeps() && entry.probes[*probe].feed.is_none();
+    let probe = check.source.verdict.probe.filter(is_kept);
     let kept = probe.and_then(|probe| {
         // The values have no keys, so an address with one cannot be filled.
         let address = entry.probes[probe].address(&values).map(String::from);

@@ -10,7 +10,7 @@ use crate::base::clock::millis;
 use crate::base::encoding::{gzip, hex, sha256};
 
 /// The most bytes of an answer that are kept.
-pub const MAX_KEPT_BYTES: usize = 1024 * 1024;
+const MAX_KEPT_BYTES: usize = 1024 * 1024;
 
 /// What is known of a kept answer or screenshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -31,7 +31,7 @@ pub struct KeptAnswer {
     pub http_status: u16,
     /// The number of kept bytes, after the decompression of the answer.
     pub bytes: usize,
-    /// Whether the answer has more bytes.
+    /// Whether the answer has more bytes, which may be because its check did not need them.
     pub truncated: bool,
 }
 

@@ -271,8 +271,7 @@ impl Question {
     fn make(&self, module: &Module, permit: &Permit, since: Instant) -> Report {
         let deadline = since + self.timeout;
         let ceiling = deadline + if module.is_premium() { BROWSER_CONTROL_TIME } else { CONTROL_TIME };
-        let terms =
-            Terms { since, answer_by: deadline, deadline, ceiling, hosts: permit, keeps: false, trial: None };
+        let terms = Terms { since, ceiling, hosts: permit, ..deadline.into() };
         let mut report = Report::bare(Outcome::Error, Reason::Panic);
         threads::guard(format_args!("module {}", module.id()), || {
             report = match self.wants {

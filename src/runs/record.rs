@@ -116,12 +116,17 @@ impl RunRecord {
         Findings::of(&self.summary, &self.results, &self.modules)
     }
 
-    /// Returns the answers that were kept as evidence, each once and with the site of its result.
-    pub fn evidence(&self) -> Vec<(&str, KeptAnswer)> {
-        let of = |result| merge::evidence(result).into_iter().map(|(_, kept)| (result.site(), kept));
-        let kept = self.results.iter().flat_map(of);
+    /// Returns what was kept as evidence, each once: the module whose answer it is, or of what it is a screenshot.
+    pub fn evidence(&self) -> Vec<(String, KeptAnswer)> {
+        let named = |result: &ResultRecord, module: String| match module.as_str() {
+            merge::SCREENSHOT => format!("screenshot of {}", result.site()),
+            _ => module,
+        };
+        let kept = self.results.iter().flat_map(|result| {
+            merge::evidence(result).into_iter().map(move |(module, kept)| (named(result, module), kept))
+        });
         let mut known = HashSet::new();
-        kept.filter(|(_, kept)| known.insert(kept.sha256.clone())).collect()
+        kept.filter(|(name, kept)| known.insert((name.clone(), kept.sha256.clone()))).collect()
     }
 
     /// Returns the modules with that outcome, ordered by platform and id.

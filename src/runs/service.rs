@@ -1,10 +1,11 @@
 //! [`Runs`]: the runs of a process, as other layers use them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
+use url::Url;
 use uuid::Uuid;
 
 use super::figures::Figures;
@@ -125,6 +126,15 @@ impl Queue {
     }
 }
 
+/// A screenshot that is to be taken of the profile of a result.
+#[derive(Clone)]
+pub(super) struct WantedScreenshot {
+    pub(super) account: AccountId,
+    pub(super) run: RunId,
+    pub(super) result: u32,
+    pub(super) address: Url,
+}
+
 /// The runs of a process, and all that they share. There is one value for each process.
 ///
 /// | file | what it does |
@@ -166,6 +176,8 @@ pub struct Runs {
     pub(super) live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
     /// What readers wait for, of the runs that are live or have readers here.
     pub(super) changes: Mutex<HashMap<RunId, Weak<Changes>>>,
+    /// The screenshots that are wanted; the first one is being taken.
+    pub(super) screenshots: Mutex<VecDeque<WantedScreenshot>>,
     /// The reads of the store of the last second. Readers at the same position of a run that have seen the same change share
     /// one. A slow read holds up nobody else.
     pub(super) reads: Cache<(RunId, Position, u32, u64), Read>,
@@ -212,6 +224,7 @@ impl Runs {
             feeding: Mutex::default(),
             live: RwLock::default(),
             changes: Mutex::default(),
+            screenshots: Mutex::default(),
             reads: Cache::new(READS),
         });
         runs.start_polling();

@@ -113,7 +113,7 @@ impl Services {
             || Refusal::no_such("evidence: the search has kept no answer of this module for this result");
         let kept = kept.find(|(by, _)| module.is_none_or(|module| module == by));
         let (module, answer) = kept.ok_or_else(none)?;
-        let body = self.runs.evidence(run.id, &answer.sha256)?.ok_or_else(none)?;
+        let body = self.store.evidence(run.id, &answer.sha256)?.ok_or_else(none)?;
         let body = gunzip(&body).map_err(Refusal::internal)?;
         let extension = if module == merge::SCREENSHOT { "jpg" } else { "txt" };
         let name = named(&format!("evidence-{module}"), &answer.sha256[..12], "", run.simulated, extension);
@@ -121,10 +121,10 @@ impl Services {
             .with_header("Content-Disposition", format!("attachment; filename=\"{name}\""))
             .with_header("X-Evidence-Time", rfc3339_millis(answer.at))
             .with_header("X-Evidence-SHA256", answer.sha256);
-        Ok(answer
-            .address
-            .into_iter()
-            .fold(response, |response, address| response.with_header("X-Evidence-Address", address)))
+        Ok(match answer.address {
+            Some(address) => response.with_header("X-Evidence-Address", address),
+            None => response,
+        })
     }
 
     /// Returns the picture of a result.

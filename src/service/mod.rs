@@ -22,7 +22,7 @@ use crate::model::credits::STANDARD_COST;
 use crate::model::diff::Diff;
 use crate::model::notes::{Annotation, AnnotationUpdate, Verdict};
 use crate::model::refusal::{Code, Refusal, in_order};
-use crate::model::run::{ResultRecord, RunSummary, Status};
+use crate::model::run::{ResultRecord, RunSummary};
 use crate::model::search::Search;
 use crate::model::start::{Cause, Idempotency, NewRun};
 use crate::model::watch::{ChangeKind, NewWatch, Watch};
@@ -212,18 +212,6 @@ impl Services {
         let mut watch = NewWatch { search: Search { follow: None, purpose: None, ..watch.search }, ..watch };
         watch.notify_on = notified_kinds(watch.notify_on)?;
         self.check(caller, query, &watch.search, false)?;
-        let since = watch.since.map(|run| self.store.run(run, caller.account.id)).transpose()?.flatten();
-        let is_same = |run: RunSummary| {
-            let asked = Query::parse(run.search_type, &run.query);
-            let is_done = run.status == Status::Completed && run.simulated == watch.simulated;
-            is_done
-                && asked
-                    .is_ok_and(|it| it.search_type() == query.search_type() && it.normal() == query.normal())
-        };
-        if watch.since.is_some() && !since.is_some_and(is_same) {
-            let allowed = "the id of a completed search of this account for the same type and query";
-            return Err(Refusal::invalid_request("since_run_id", "no such search", allowed));
-        }
         let NewWatch { search, every, notify_on, webhook, since, .. } = &watch;
         watch.idempotency = self.idempotency(key, (search, every, notify_on, webhook, since));
         self.store.add_watch(&watch, origin)

@@ -26,7 +26,7 @@ fn site(folder: &Folder) -> (Site, Vec<String>) {
         with(of("one", "/one/{query}"), &same),
         with(of("two", "/two/{query}"), &same),
         with(of("keyed", "/keyed/{query}?k={config.secret}"), &json!({"needs": ["config.secret"]})),
-        of("large", "/large/{query}"),
+        with(of("large", "/large/{query}"), &json!({"hit": [{"status": [200], "text": ["abcdef0123"]}]})),
         of("none", "/none/{query}"),
     ];
     let mut flags = own_flags(folder, &modules);

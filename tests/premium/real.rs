@@ -133,8 +133,14 @@ fn what_is_mine_gets_a_screenshot_that_is_kept_as_evidence() {
     server
         .get(&format!("/v1/searches/{id}/results/{}/evidence?module=screenshot", result(1)))
         .is_error(404, "not_found");
-    let report = server.get(&format!("/v1/searches/{id}/export?format=html"));
-    assert!(report.text().contains(kept["sha256"].as_str().unwrap()));
+    for format in ["html", "md"] {
+        let report = server.get(&format!("/v1/searches/{id}/export?format={format}"));
+        assert!(report.text().contains(kept["sha256"].as_str().unwrap()), "{format}");
+    }
+    // Without verdict and note nothing is left of it.
+    let path = format!("/v1/searches/{id}/results/{}", result(0));
+    server.call("PATCH", &path, Some(&json!({"verdict": null})));
+    assert_eq!(database.number("SELECT count(*) FROM evidence"), 1, "the answer of both modules");
     assert_eq!(server.delete(&format!("/v1/searches/{id}")).status, 204);
     assert_eq!(database.number("SELECT count(*) FROM evidence"), 0);
 }

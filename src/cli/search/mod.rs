@@ -75,7 +75,7 @@ pub(crate) struct SearchArgs {
     /// Fetch the profile pictures of the accounts that are found; the HTML format shows them
     #[arg(long, hide_short_help = true)]
     avatars: bool,
-    /// Keep the answer that each hit was judged by in this folder, as MODULE-SHA256.txt; reports list the hashes
+    /// Keep the answer that each hit was judged by in this folder, as MODULE-SHA256.txt; HTML, PDF and Markdown list the hashes
     #[arg(long, value_name = "FOLDER", hide_short_help = true)]
     evidence: Option<PathBuf>,
     #[command(flatten)]
@@ -168,14 +168,13 @@ pub(crate) fn run(mut args: SearchArgs, out: &mut dyn Write) -> Result<Exit, Fai
     let searches = queries.rows.iter().map(wanted).collect();
     let stop = Stop::default();
     stop_on_interrupt(&stop)?;
-    let evidence = args.evidence.map(Output::Evidence);
     let mut outputs = vec![Output::begin(out, args.format, queries.is_list, Table::of_output(args.all))?];
     // A browser may fail, which must not keep the other files from being written.
     files.sort_by_key(|(format, _)| format.is_pdf());
     for (format, file) in &mut files {
         outputs.push(Output::begin(file, *format, queries.is_list, Table::of_file(args.all))?);
     }
-    outputs.extend(evidence);
+    outputs.extend(args.evidence.map(Output::Evidence));
     let exit = search(&args.engine, &args.suppression, searches, &queries, &mut outputs, &stop)?;
     let mut ends: Vec<Result<(), Failure>> = outputs.into_iter().map(Output::end).collect();
     let written = ends.remove(0);

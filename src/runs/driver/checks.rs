@@ -226,16 +226,7 @@ impl Check {
         let work = move |turn: Turn| {
             if let Some(permit) = turn.ok().filter(|_| !run.wants_no_checks()) {
                 let deadline = ceiling.min(Instant::now() + runs.config.check_timeout);
-                let hosts = &*permit;
-                let terms = Terms {
-                    since: began,
-                    answer_by: deadline,
-                    deadline,
-                    ceiling,
-                    hosts,
-                    keeps: false,
-                    trial: None,
-                };
+                let terms = Terms { since: began, ceiling, hosts: &*permit, ..deadline.into() };
                 let (evidence, pauses) = runs.checker.control_early(&module, &query, terms);
                 runs.health.note_evidence(&module, &evidence);
                 runs.note_pauses(&pauses);

@@ -55,8 +55,9 @@ impl Driver<'_> {
 
     /// Keeps an answer as evidence, unless the run has kept as much as it may.
     fn keep(&mut self, Kept { answer, gzip }: Kept) -> Option<KeptAnswer> {
-        self.kept_bytes += gzip.len();
-        (self.kept_bytes <= MAX_EVIDENCE_BYTES).then(|| {
+        let fits = self.kept_bytes + gzip.len() <= MAX_EVIDENCE_BYTES;
+        fits.then(|| {
+            self.kept_bytes += gzip.len();
             self.unsaved.evidence.insert(answer.sha256.clone(), gzip);
             answer
         })

@@ -107,8 +107,9 @@ fn fragment(name: &str) -> &'static str {
         // The first runs that one transaction deletes, and then at least one: at most `?2`, with at most `?3` results. It
         // skips rows that others are writing or deleting. A later transaction removes them.
         "some_runs" => {
-            "SELECT id FROM (SELECT id, row_number() OVER () AS place, sum(total_results) OVER (ROWS UNBOUNDED PRECEDING) \
-             AS results FROM (SELECT id, total_results FROM runs WHERE $ LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */) \
+            "SELECT id FROM (SELECT id, row_number() OVER () AS place, sum(size) OVER (ROWS UNBOUNDED PRECEDING) \
+             AS results FROM (SELECT id, total_results * CASE WHEN CAST(options AS text) LIKE '%\"evidence\":true%' THEN 20 ELSE 1 END AS size \
+             FROM runs WHERE $ LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */) \
              AS locked) AS counted WHERE place = 1 OR results <= CAST(?3 AS bigint) ORDER BY place"
         }
         // The deletion of what an account has in a table, in the order of the ids.

@@ -2,7 +2,7 @@
 
 use super::results::KEEP;
 use super::*;
-use crate::modules::kept::Kept;
+use crate::modules::kept::{Kept, KeptAnswer};
 
 row! { Annotation from "" { note, verdict, screenshot } }
 row! { RunNotes from "" { tags = "coalesce(tags, '[]')", note } }
@@ -21,9 +21,10 @@ const ANNOTATE: &str = "INSERT INTO annotations AS a (run, result, note, verdict
      ON CONFLICT (run, result) DO UPDATE SET note = CASE WHEN ?4 THEN excluded.note ELSE a.note END, \
      verdict = CASE WHEN ?6 THEN excluded.verdict ELSE a.verdict END RETURNING {row}";
 const FORGET: &str = "DELETE FROM annotations WHERE run = ?1 AND result = ?2 AND note IS NULL AND verdict IS NULL \
+     RETURNING screenshot";
+const SHOW: &str = "UPDATE annotations SET screenshot = ?3 WHERE run = ?1 AND result = ?2 AND verdict = 'mine' \
      AND screenshot IS NULL";
-const SHOW: &str =
-    "UPDATE annotations SET screenshot = ?3 WHERE run = ?1 AND result = ?2 AND screenshot IS NULL";
+const DROP: &str = "DELETE FROM evidence WHERE run = ?1 AND sha256 = ?2";
 
 impl Store {
     /// Returns what is noted about a run and its results. Nothing is noted about an unknown run.
@@ -66,7 +67,10 @@ impl Store {
         let values = values![run, account, result, note, text, judged, verdict];
         self.write(Operation::from("annotate").erasing(), |tx| {
             let Some(annotation): Option<Annotation> = tx.first(ANNOTATE, values)? else { return Ok(None) };
-            tx.execute(FORGET, values![run, result])?;
+            let forgotten: Option<Option<KeptAnswer>> = tx.first(FORGET, values![run, result])?;
+            if let Some(Some(screenshot)) = forgotten {
+                tx.execute(DROP, values![run, screenshot.sha256])?;
+            }
             let event = AuditEvent::of_object(Action::RunAnnotated, account, run).with("result", result);
             let event =
                 if judged { event.with("verdict", annotation.verdict.map(Verdict::as_str)) } else { event };
@@ -75,7 +79,7 @@ impl Store {
         })
     }
 
-    /// Keeps the screenshot of a result that has an annotation and none yet.
+    /// Keeps the screenshot of a result that is mine and has none yet.
     pub fn keep_screenshot(&self, run: RunId, result: u32, kept: &Kept) -> Result<()> {
         self.write("keep_screenshot", |tx| {
             if tx.execute(SHOW, values![run, result, encode(&kept.answer)?])? > 0 {

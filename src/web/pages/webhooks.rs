@@ -53,7 +53,12 @@ fn answer(delivery: &Delivery) -> String {
     let Some(answer) = &delivery.last_attempt else { return String::new() };
     let what = match (answer.http_status, &answer.error) {
         (Some(status), _) => format!("HTTP {status}"),
-        (None, Some(error)) => error.replace('_', " "),
+        (None, Some(error)) => match error.as_str() {
+            "dns" => "unknown host name".to_owned(),
+            "connect" => "no connection".to_owned(),
+            "tls" => "no trusted certificate".to_owned(),
+            other => other.replace('_', " "),
+        },
         (None, None) => "no answer".to_owned(),
     };
     format!("{what} after {}", lasted(Duration::from_millis(answer.latency_ms)))

@@ -190,17 +190,19 @@ impl Row {
         words.iter().all(|word| text.contains(word))
     }
 
-    /// Returns the fact with the first of these words that the row does not show.
+    /// Returns the first fact with one of those words that the row does not show.
     fn hidden_match(&self, words: &[&str]) -> Option<(String, String)> {
         let years = years(&self.result);
         let shown = [Some(self.platform()), self.value(), name(&self.result), self.result.text("location")];
         let shown = shown.into_iter().chain([years.as_deref(), self.result.note()]).flatten();
         let shown = shown.collect::<Vec<_>>().join("\n").to_lowercase();
-        let word = words.iter().find(|word| !shown.contains(**word))?;
+        let hidden: Vec<_> = words.iter().filter(|word| !shown.contains(**word)).collect();
         facts(&self.result).into_iter().find_map(|(name, value)| {
             let mut text = String::new();
             add_texts(value, &mut text);
-            text.to_lowercase().contains(word).then(|| (titled(name), text.trim().to_owned()))
+            let lower = text.to_lowercase();
+            let is_found = hidden.iter().any(|word| lower.contains(**word));
+            is_found.then(|| (titled(name), text.trim().to_owned()))
         })
     }
 }
