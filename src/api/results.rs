@@ -162,7 +162,8 @@ pub fn get_thumbnail(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct EvidenceParameters {
-    /// Module whose answer is wanted, by id, or `screenshot`; the first of those in `metadata.sources` that have `evidence` if it is not given.
+    /// Module whose answer is wanted, by id, or `screenshot`; the first of those in `metadata.sources` that have `evidence`
+    /// if it is not given.
     module: Option<String>,
 }
 

@@ -1,5 +1,7 @@
 //! Evidence: the judged answers of hits, and screenshots, which a search keeps if it was asked to.
 
+use std::sync::Arc;
+
 use flate2::Compression;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -41,7 +43,7 @@ pub struct Kept {
     /// What is known of it.
     pub answer: KeptAnswer,
     /// The kept bytes, compressed with gzip.
-    pub gzip: std::sync::Arc<[u8]>,
+    pub gzip: Arc<[u8]>,
 }
 
 impl Kept {

@@ -104,12 +104,12 @@ fn fragment(name: &str) -> &'static str {
              WHERE id > ?1 AND at >= coalesce(?2, at) AND id >= CASE WHEN CAST(?2 AS timestamptz) IS NULL THEN 0 \
              ELSE (SELECT coalesce(min(id), 9223372036854775807) FROM audit WHERE at >= ?2) END $ ORDER BY id LIMIT ?3"
         }
-        // The first runs that one transaction deletes, and then at least one: at most `?2`, with at most `?3` results. It
-        // skips rows that others are writing or deleting. A later transaction removes them.
+        // The first runs that one transaction deletes, and then at least one: at most `?2`, with at most `?3` results, of
+        // which one with evidence counts twenty times. It skips rows that others are writing or deleting. A later transaction removes them.
         "some_runs" => {
             "SELECT id FROM (SELECT id, row_number() OVER () AS place, sum(size) OVER (ROWS UNBOUNDED PRECEDING) \
-             AS results FROM (SELECT id, total_results * CASE WHEN CAST(options AS text) LIKE '%\"evidence\":true%' THEN 20 ELSE 1 END AS size \
-             FROM runs WHERE $ LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */) \
+             AS results FROM (SELECT id, total_results * CASE WHEN CAST(options AS text) \
+             LIKE '%\"evidence\":true%' THEN 20 ELSE 1 END AS size FROM runs WHERE $ LIMIT ?2 /*pg FOR UPDATE SKIP LOCKED */) \
              AS locked) AS counted WHERE place = 1 OR results <= CAST(?3 AS bigint) ORDER BY place"
         }
         // The deletion of what an account has in a table, in the order of the ids.

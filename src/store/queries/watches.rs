@@ -60,8 +60,8 @@ const ADD_CHANGE: &str = "INSERT INTO watch_changes (id, watch, kind, run_before
      VALUES (?1, ?2, ?3, ?4, ?5, {now}, ?6)";
 
 impl Store {
-    /// Adds a watch and an audit entry. Its first run is due at once, unless it goes on from another one. Returns the watch of the first request if the
-    /// idempotency key is known.
+    /// Adds a watch and an audit entry. Its first run is due at once, unless it goes on from another one. Returns the watch of
+    /// the first request if the idempotency key is known.
     pub fn add_watch(&self, new: &NewWatch, by: &Origin) -> Result<Watch, Refusal> {
         let (id, may_be_undone) = (new.id.value(), new.idempotency.is_none());
         let create =
