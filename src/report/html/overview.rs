@@ -39,6 +39,8 @@ pub struct Overview {
     /// The timeline.
     pub timeline: Timeline,
     pub(in crate::report) dossier: Vec<Section>,
+    /// Whether the dossier comes before the facts.
+    dossier_first: bool,
 }
 
 impl Overview {
@@ -49,6 +51,7 @@ impl Overview {
             facts: Facts::of(&run.results, run.as_of),
             timeline: Timeline::of(events(results, run.as_of)),
             dossier: sections(run),
+            dossier_first: true,
             ..Self::default()
         }
     }
@@ -56,7 +59,12 @@ impl Overview {
     /// Makes the whole overview. The catalogue has the addresses of profiles.
     pub(in crate::report) fn whole(run: &RunRecord, catalog: &Catalog) -> Self {
         let people = run.findings().map(|it| people(&[it], catalog.profiles()).people);
-        Self { people: people.unwrap_or_default(), pictures: run.thumbnails.clone(), ..Self::of(run) }
+        Self {
+            people: people.unwrap_or_default(),
+            pictures: run.thumbnails.clone(),
+            dossier_first: false,
+            ..Self::of(run)
+        }
     }
 
     /// Returns whether the overview has no part.
