@@ -57,7 +57,8 @@ fn what_hits_were_judged_by_is_kept_byte_by_byte_until_the_run_is_deleted() {
     for database in databases() {
         let folder = Folder::new();
         let (site, flags) = site(&folder);
-        let server = Setup::real().database(&database.url).flags(&flags).start();
+        let shared = "--times=share-answers=10m";
+        let server = Setup::real().database(&database.url).flags(&flags).flag(shared).start();
         let plain = search(&server, false);
         assert!(sources(&plain).iter().all(|(_, source)| source["evidence"].is_null()), "{plain}");
         // Answers that the first search got are not shared, because it has not kept them.
