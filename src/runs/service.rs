@@ -1,17 +1,16 @@
 //! [`Runs`]: the runs of a process, as other layers use them.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, RwLock};
-use url::Url;
 use uuid::Uuid;
 
 use super::figures::Figures;
 use super::health::HealthTable;
 use super::live::{LiveRun, Read};
-use super::scheduler::Scheduler;
+use super::scheduler::{Group, Scheduler};
 use super::shared_answers::SharedAnswers;
 use super::suppression::Suppressed;
 use super::waiting::Changes;
@@ -126,14 +125,8 @@ impl Queue {
     }
 }
 
-/// A screenshot that is to be taken of the profile of a result.
-#[derive(Clone)]
-pub(super) struct WantedScreenshot {
-    pub(super) account: AccountId,
-    pub(super) run: RunId,
-    pub(super) result: u32,
-    pub(super) address: Url,
-}
+/// The group of the screenshots in the scheduler, if there is one, and the runs and results that wait for theirs.
+type Screenshots = (Weak<Group>, HashSet<(RunId, u32)>);
 
 /// The runs of a process, and all that they share. There is one value for each process.
 ///
@@ -176,8 +169,8 @@ pub struct Runs {
     pub(super) live: RwLock<HashMap<RunId, Arc<LiveRun>>>,
     /// What readers wait for, of the runs that are live or have readers here.
     pub(super) changes: Mutex<HashMap<RunId, Weak<Changes>>>,
-    /// The screenshots that are wanted; the first one is being taken.
-    pub(super) screenshots: Mutex<VecDeque<WantedScreenshot>>,
+    /// The results that wait for a screenshot.
+    pub(super) screenshots: Mutex<Screenshots>,
     /// The reads of the store of the last second. Readers at the same position of a run that have seen the same change share
     /// one. A slow read holds up nobody else.
     pub(super) reads: Cache<(RunId, Position, u32, u64), Read>,

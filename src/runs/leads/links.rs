@@ -168,7 +168,7 @@ impl RunLinks {
 }
 
 /// Joins the links of several runs, in the order of their runs and results. Links between two entities that link to each
-/// other become verified, and none leads to what is not mine unless another result has found it, too. Also returns how many more there were than are kept of one result and of one run.
+/// other become verified, and none leads to what is not mine unless another result has also found it. Also returns how many more there were than are kept of one result and of one run.
 pub fn links(runs: impl IntoIterator<Item = RunLinks>) -> (Vec<Link>, usize) {
     let (mut all, mut omitted) = (Vec::new(), 0);
     let (mut rejected, mut found) = (HashSet::new(), HashSet::new());
@@ -219,7 +219,7 @@ impl<'a> Subjects<'a> {
         self.run.results.iter().zip(&self.entities)
     }
 
-    /// Returns the results, each with what it is about. What is not mine is left out, and what only it lists.
+    /// Returns the results, each with what it is about. It skips what is not mine, and what only that lists.
     pub(in crate::runs) fn results(&self) -> impl Iterator<Item = (&'a ResultRecord, &Entity)> {
         let rejects = self.rejected().next().is_some();
         self.all().filter(move |(record, entity)| {
