@@ -86,7 +86,7 @@ impl Overview {
 pub struct Timeline {
     /// The events by year, if there are at least two.
     pub years: BTreeMap<i16, Vec<Event>>,
-    /// The address of the page that lists the results, if the timeline has a page of its own.
+    /// The address of the page that lists the results, if the timeline has a separate page.
     pub list: Option<String>,
 }
 

@@ -39,7 +39,7 @@ fn a_live_run_does_not_shift() {
         eprintln!("{width}x{height}: {sum:.4} in {} shifts, {} results shown", shifts.len(), desk.results());
         assert!(sum < MOST_SHIFT, "{width}x{height}: {sum}\n{shifts:#?}");
         assert!(desk.draws_all() > 100);
-        // A part in a part that was replaced, too, is still there.
+        // A part in a part that was replaced is still there.
         assert_eq!(desk.browser.find_all("[data-filter] [data-part=verdicts]").len(), 1);
     }
 }
