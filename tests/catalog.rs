@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sightline::modules::catalog::{Catalog, Choice, Selection};
-use sightline::modules::query::SearchType;
+use sightline::modules::keys::OperatorKeys;
+use sightline::modules::query::{Query, SearchType};
 
 use crate::support::modules::{builtin, with};
 

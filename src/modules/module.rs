@@ -1,10 +1,10 @@
 //! A module: an entry of the catalogue, with what is worked out once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
-use super::definition::{Entry, Matcher, Part, Probe, Scripts, Via, parts};
+use super::definition::{self, Entry, Matcher, Part, Probe, Scripts, Via, parts};
 use super::keys::OperatorKeys;
 use super::pattern::{SearchRegex, Searches};
 use super::query::{Query, SearchType};
@@ -17,6 +17,7 @@ use super::template::{Host, Saved, Template, Values, Variable};
 pub struct Module {
     entry: Entry,
     id: Arc<str>,
+    engine: Option<&'static Module>,
     /// The regex that the whole normal form must match.
     pub(super) accepts: Option<SearchRegex>,
     /// The host of each probe.
@@ -24,6 +25,11 @@ pub struct Module {
     rules: OnceLock<RulesVersion>,
     is_about_domain: OnceLock<bool>,
 }
+
+/// The rules of each engine as a module, from which the sites take what is worked out once.
+static ENGINES: LazyLock<BTreeMap<&str, Module>> = LazyLock::new(|| {
+    definition::ENGINES.iter().map(|(name, rules)| (&**name, Module::new(rules.clone()))).collect()
+});
 
 /// A key that a module uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,9 +55,13 @@ impl Module {
     pub(crate) fn new(entry: Entry) -> Self {
         // A query in another script is skipped before this regex is used.
         let is_ascii = entry.search_type != SearchType::Username || entry.scripts == Scripts::Ascii;
+        let accepts = || entry.accepts.as_deref().map(|pattern| SearchRegex::whole(pattern, is_ascii));
+        let engine = entry.engine.as_deref().and_then(|name| ENGINES.get(name));
+        let engine = engine.filter(|engine| entry.has_rules_of(&engine.entry));
         Self {
             id: entry.id.as_str().into(),
-            accepts: entry.accepts.as_deref().map(|pattern| SearchRegex::whole(pattern, is_ascii)),
+            accepts: engine.map_or_else(accepts, |engine| engine.accepts.clone()),
+            engine,
             hosts: entry.probes.iter().map(|probe| probe.url.host()).collect(),
             rules: OnceLock::new(),
             is_about_domain: OnceLock::new(),
@@ -74,6 +84,11 @@ impl Module {
         &self.entry
     }
 
+    /// Returns the engine whose rules the module has.
+    pub(crate) fn engine(&self) -> Option<&'static Self> {
+        self.engine
+    }
+
     /// Returns the unique name of the module.
     pub fn id(&self) -> &Arc<str> {
         &self.id
@@ -86,7 +101,10 @@ impl Module {
 
     /// Returns the version of the module's rules, with the first source.
     pub fn rules_version(&self) -> &RulesVersion {
-        self.rules.get_or_init(|| RulesVersion::of(&self.entry))
+        self.rules.get_or_init(|| match self.engine {
+            Some(engine) => engine.rules_version().on(self.entry.host()),
+            None => RulesVersion::of(&self.entry),
+        })
     }
 
     /// Returns the keys that the module's requests use, sorted by name.

@@ -29,6 +29,11 @@ impl RulesVersion {
         Self(hex(&sha256(rules.to_string())[..4]))
     }
 
+    /// Returns the version of an engine's rules on a host.
+    pub(crate) fn on(&self, host: &str) -> Self {
+        Self(hex(&sha256(format!("{} {host}", self.0))[..4]))
+    }
+
     /// Returns the version with the fallback of this number, from 1, or with the first source for 0.
     pub(crate) fn with_fallback(&self, number: usize) -> Self {
         if number > 0 { Self(format!("{}.{number}", self.0)) } else { self.clone() }

@@ -67,9 +67,17 @@ impl Sandbox {
 
     /// Replaces the sites by those of these modules.
     pub fn replace(&self, modules: impl IntoIterator<Item = Arc<Module>>) {
-        let site =
-            |module: Arc<Module>| (module.entry().id.clone(), Arc::new(Site::new(module, self.options.seed)));
-        *self.sites.write() = modules.into_iter().map(site).collect();
+        let (mut sites, mut firsts) = (HashMap::new(), HashMap::new());
+        for module in modules {
+            let (id, engine) = (module.entry().id.clone(), module.engine().map(Module::id));
+            let first = engine.and_then(|engine| firsts.get(engine)).cloned();
+            let site = Arc::new(Site::new(module, self.options.seed, first));
+            if let Some(engine) = engine {
+                firsts.entry(engine).or_insert_with(|| Arc::clone(&site));
+            }
+            sites.insert(id, site);
+        }
+        *self.sites.write() = sites;
     }
 
     /// Returns the modules for which it cannot make answers that hit and answers that miss, sorted by module. The

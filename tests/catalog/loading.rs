@@ -37,6 +37,28 @@ fn the_builtin_files_are_in_canonical_form() {
 }
 
 #[test]
+fn rules_of_a_site_are_those_of_its_engine_on_its_host_or_its_own() {
+    let site = |id: &str, host: &str| json!({"engine": "lemmy", "host": host, "id": id});
+    let lines = json!([site("one", "a.example"), site("same", "a.example"), site("other", "b.example")]);
+    let catalog = Catalog::from_text("sites.json", &lines.to_string()).unwrap();
+    // The same entry with all its rules, and one with another rule.
+    let whole = json!(catalog.get("one").unwrap().entry());
+    let stricter =
+        with(whole.clone(), &json!({"id": "stricter", "accepts": "[a-z]{3}", "hit": [{"status": [299]}]}));
+    let own = Catalog::from_text("own.json", &json!([whole, stricter]).to_string()).unwrap();
+    let version = |catalog: &Catalog, id| catalog.get(id).unwrap().rules_version().clone();
+    assert_eq!(version(&catalog, "one"), version(&catalog, "same"));
+    assert_ne!(version(&catalog, "one"), version(&catalog, "other"));
+    assert_ne!(version(&own, "one"), version(&own, "stricter"));
+    let skips = |catalog: &Catalog, id, name| {
+        let query = Query::parse(SearchType::Username, name).unwrap();
+        catalog.get(id).unwrap().why_skipped(&query, &OperatorKeys::default()).is_some()
+    };
+    assert!(skips(&own, "stricter", "alice") && !skips(&own, "stricter", "bob"));
+    assert!(["one", "other"].iter().all(|id| !skips(&catalog, id, "alice") && skips(&catalog, id, "al")));
+}
+
+#[test]
 fn selections_leave_out_what_was_not_asked_for() {
     let module = |id: &str, more: Value| {
         let mut entry = entry();

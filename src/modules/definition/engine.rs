@@ -50,7 +50,7 @@ pub struct Site {
 }
 
 /// The rules of the engines, by name.
-static ENGINES: LazyLock<BTreeMap<String, Entry>> = LazyLock::new(|| {
+pub(crate) static ENGINES: LazyLock<BTreeMap<String, Entry>> = LazyLock::new(|| {
     let rules: Vec<Entry> = tables::read(include_str!("../catalog/engines/rules.json"));
     rules.into_iter().map(|rule| (rule.id.clone(), rule)).collect()
 });

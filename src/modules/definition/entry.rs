@@ -175,6 +175,12 @@ impl Entry {
         self.engine.is_some() && !self.by_default
     }
 
+    /// Returns whether the rules are those of the other entry, from which they were copied.
+    pub(crate) fn has_rules_of(&self, other: &Self) -> bool {
+        let lists = [(&self.barrier, &other.barrier), (&self.hit, &other.hit), (&self.miss, &other.miss)];
+        self.accepts == other.accepts && lists.iter().all(|(own, other)| Arc::ptr_eq(own, other))
+    }
+
     /// Returns an enabled copy of the entry.
     pub(crate) fn to_enabled(&self) -> Self {
         Self { enabled: true, off: None, ..self.clone() }

@@ -120,6 +120,7 @@ mod source;
 pub mod text;
 
 pub use css::{CssCondition, CssRule};
+pub(crate) use engine::ENGINES;
 pub use engine::Site;
 pub use entry::{Contact, Entry, Off, Scripts, Verified, VerifiedBy};
 pub use field::{Field, FieldType, METADATA, field_type};

@@ -46,14 +46,16 @@ pub struct Problem {
 pub(in crate::sandbox) struct Site {
     module: Arc<Module>,
     seed: u64,
+    /// The first site of the same engine, whose plans are also those of this site.
+    first: Option<Arc<Self>>,
     /// The plan for a query that exists, and for one that does not. The error is the cause for which there is none.
     hit: OnceLock<Result<Plan, String>>,
     miss: OnceLock<Result<Plan, String>>,
 }
 
 impl Site {
-    pub(in crate::sandbox) fn new(module: Arc<Module>, seed: u64) -> Self {
-        Self { module, seed, hit: OnceLock::new(), miss: OnceLock::new() }
+    pub(in crate::sandbox) fn new(module: Arc<Module>, seed: u64, first: Option<Arc<Self>>) -> Self {
+        Self { module, seed, first, hit: OnceLock::new(), miss: OnceLock::new() }
     }
 
     pub(in crate::sandbox) fn entry(&self) -> &Entry {
@@ -62,6 +64,9 @@ impl Site {
 
     /// Returns the plan for an aim. The first call searches for it.
     fn plan(self: &Arc<Self>, aim: Outcome) -> Result<&Plan, String> {
+        if let Some(first) = &self.first {
+            return first.plan(aim);
+        }
         let cell = if aim == Outcome::Hit { &self.hit } else { &self.miss };
         cell.get_or_init(|| find(self, aim)).as_ref().map_err(Clone::clone)
     }
