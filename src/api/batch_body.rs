@@ -36,10 +36,8 @@ pub struct BatchBody {
 
 /// A search of a batch, of which the batch may also make variants.
 #[derive(Debug, Deserialize, ToSchema)]
-#[expect(
-    dead_code,
-    reason = "only its schema is used: its parts are read one by one, so that a mistake has its path"
-)]
+// Its parts are read one by one, so that a mistake has its path.
+#[expect(dead_code, reason = "only its schema is used")]
 struct BatchSearchRequest {
     #[serde(flatten)]
     search: SearchRequest,

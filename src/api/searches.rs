@@ -123,15 +123,13 @@ pub fn start_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
         let found = api.services.start(&caller, body.search, idempotency, origin)?;
         // From now on, a request that repeats the key gets this run.
         drop(flight);
-        let id = found.id;
-        let reply = if body.stream {
+        Ok(if body.stream {
             stream(&api, &caller, &found, 0, &request_id)
         } else if body.wait {
             Reply::Now(wait(&api, found, preferred_secs, &request_id)?)
         } else {
-            Reply::Now(accepted(&found))
-        };
-        Ok(with_run_headers(reply, &api.root, id))
+            accepted_run(&found, &api.root)
+        })
     };
     // The thread for a wait or a stream is reserved before the search starts. If there is none, the 503 comes
     // before anything is charged.
@@ -148,7 +146,7 @@ fn wait(
     let longest = api.config.sync_wait;
     let preferred = preferred_secs.map(|secs| Duration::from_secs(secs.max(1)).min(longest));
     let until = Instant::now() + preferred.unwrap_or(longest);
-    let begun = accepted(&found);
+    let begun = answer(&found, None, &api.root);
     let response = match at_end(api, found, until) {
         Ok(Some(response)) => response,
         Ok(None) => return Err(Refusal::no_such("run")),
@@ -169,21 +167,21 @@ fn at_end(api: &Api, found: RunSummary, until: Instant) -> Result<Option<Respons
     let runs = &api.runs;
     let Some(found) = runs.wait_for_end(found, until)? else { return Ok(None) };
     if !found.status.is_terminal() {
-        return Ok(Some(accepted(&found).with_header("Retry-After", POLL_AFTER_SECS)));
+        return Ok(Some(answer(&found, None, &api.root).with_header("Retry-After", POLL_AFTER_SECS)));
     }
     let state = runs.state(found)?;
     let results = runs.results(&state)?;
     let results = results.iter().collect();
-    Ok(Some(json_response(200, &Answer::new(&state.summary, Some(results)))))
+    Ok(Some(answer(&state.summary, Some(results), &api.root)))
 }
 
 /// Returns the answer for a run that was accepted and is not waited for.
 pub(super) fn accepted_run(found: &RunSummary, root: &str) -> Reply {
-    with_run_headers(Reply::Now(accepted(found)), root, found.id)
+    Reply::Now(answer(found, None, root))
 }
 
-fn accepted(found: &RunSummary) -> Response {
-    json_response(200, &Answer::new(found, None))
+fn answer(run: &RunSummary, results: Option<Vec<&ResultRecord>>, root: &str) -> Response {
+    with_run_headers(json_response(200, &Answer::new(run, results)), root, run.id)
 }
 
 /// The query parameters of a deletion.
@@ -281,8 +279,7 @@ pub struct StreamParameters {
 pub fn stream_search(api: &Arc<Api>, call: &Call<'_>) -> Result<Reply, Refusal> {
     let found = api.find(call)?;
     let StreamParameters { after } = request::query(call.request)?;
-    let events = stream(api, call.caller()?, &found, after.unwrap_or(0), call.request_id);
-    Ok(with_run_headers(events, &api.root, found.id))
+    Ok(stream(api, call.caller()?, &found, after.unwrap_or(0), call.request_id))
 }
 
 /// Returns the stream of `found` for `caller`, without the results up to `after`.
@@ -302,20 +299,14 @@ fn stream(api: &Arc<Api>, caller: &Caller, found: &RunSummary, after: u32, reque
         request_id: request_id.clone(),
         permission,
     };
-    Reply::Stream(Response::event_stream(), Box::new(move |out| stream.run(out).is_ok()))
+    let head = with_run_headers(Response::event_stream(), &api.root, found.id);
+    Reply::Stream(head, Box::new(move |out| stream.run(out).is_ok()))
 }
 
 /// Adds the headers that name the run.
-fn with_run_headers(reply: Reply, root: &str, id: RunId) -> Reply {
-    let with = |response: Response| {
-        let location = format!("{root}/v1/searches/{id}");
-        response.with_header("Location", location).with_header("X-Run-Id", id.to_string())
-    };
-    match reply {
-        Reply::Now(response) => Reply::Now(with(response)),
-        Reply::Stream(head, body) => Reply::Stream(with(head), body),
-        later @ Reply::Later(_) => later,
-    }
+fn with_run_headers(response: Response, root: &str, id: RunId) -> Response {
+    let location = format!("{root}/v1/searches/{id}");
+    response.with_header("Location", location).with_header("X-Run-Id", id.to_string())
 }
 
 /// One event of a stream. Its data is this object as JSON on one line. Lines that start with a colon are comments. Clients

@@ -31,10 +31,8 @@ page_of! {
 /// A watch: the search that is repeated, with its options, and how often. Members of a single search (`wait`, `stream`,
 /// `follow`, `purpose`) have no effect.
 #[derive(Debug, Deserialize, ToSchema)]
-#[expect(
-    dead_code,
-    reason = "only its schema is used: its parts are read one by one, so that a mistake has its path"
-)]
+// Its parts are read one by one, so that a mistake has its path.
+#[expect(dead_code, reason = "only its schema is used")]
 pub struct WatchRequest {
     #[serde(flatten)]
     search: SearchRequest,

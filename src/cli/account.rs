@@ -9,13 +9,12 @@ use clap::{Args, Subcommand};
 
 use super::database::open_accounts;
 use super::exit::{Exit, Failure};
-use super::files::{Replacement, cannot_write};
+use super::files::{Replacement, cannot_write, shown};
 use super::table::ListArgs;
 use crate::account::plan::PlanTable;
 use crate::account::service::Accounts;
 use crate::account::sign_in::SignIns;
 use crate::base::clock::{Clock as _, SystemClock};
-use crate::base::text::plain;
 use crate::config::{AccountConfig, StorageConfig, base_url, checked};
 use crate::model::account::{Account, Role};
 use crate::model::audit::Origin;
@@ -216,7 +215,7 @@ fn export(owner: &Owner, path: Option<&Path>, out: &mut dyn Write) -> Result<(),
     let mut file = BufWriter::new(Replacement::begin_private(path)?);
     write(&mut file)?;
     file.into_inner().map_err(|error| cannot_write(path, error.error()))?.finish()?;
-    writeln!(out, "exported {} to {}", account.email, plain(&path.display().to_string()))?;
+    writeln!(out, "exported {} to {}", account.email, shown(path))?;
     Ok(())
 }
 

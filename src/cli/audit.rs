@@ -16,7 +16,7 @@ use crate::base::ids::AccountId;
 use crate::base::text::plain;
 use crate::config::{StorageConfig, checked};
 use crate::model::audit::{AuditFilter, Entry};
-use crate::report::account::{JsonArray, each_entry};
+use crate::report::account::{JsonArray, entries};
 use crate::store::Store;
 
 /// Show who changed what and when, oldest first
@@ -56,11 +56,11 @@ pub(crate) fn run(args: &AuditArgs, out: &mut dyn Write) -> Result<Exit, Failure
     let filter = AuditFilter { account, since: args.since, after: 0 };
     match args.format {
         TextFormat::Text => {
-            each_entry(&store, filter, |entry| Ok::<_, Failure>(writeln!(out, "{}", line(entry))?))?;
+            entries(&store, filter).try_for_each(|entry| writeln!(out, "{}", line(&entry?)))?;
         }
         TextFormat::Json => {
             let mut list = JsonArray::begin(out)?;
-            each_entry(&store, filter, |entry| Ok::<_, Failure>(list.item(entry)?))?;
+            entries(&store, filter).try_for_each(|entry| list.item(&entry?))?;
             list.end()?;
             writeln!(out)?;
         }

@@ -27,16 +27,9 @@ pub enum Exit {
     Interrupted = 130,
 }
 
-impl Exit {
-    /// Returns the number of the exit code.
-    pub fn code(self) -> u8 {
-        self as u8
-    }
-}
-
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit.code())
+        Self::from(exit as u8)
     }
 }
 
@@ -62,12 +55,6 @@ impl From<io::Error> for Failure {
     }
 }
 
-impl From<serde_json::Error> for Failure {
-    fn from(error: serde_json::Error) -> Self {
-        Self::from(io::Error::from(error))
-    }
-}
-
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         match refusal.code {
@@ -84,7 +71,7 @@ pub(super) fn stop_on_interrupt(stop: &Stop) -> Result<(), Failure> {
     let wait = move || {
         for _ in signals.forever() {
             if stop.is_set() {
-                std::process::exit(Exit::Interrupted.code().into());
+                std::process::exit(Exit::Interrupted as i32);
             }
             stop.stop();
         }

@@ -36,9 +36,14 @@ pub(crate) fn write(target: &Path, text: &str) -> Result<(), Failure> {
     new.finish()
 }
 
+/// Returns a path as messages show it.
+pub(crate) fn shown(path: &Path) -> String {
+    plain(&path.display().to_string()).into_owned()
+}
+
 /// Returns the failure to write a file or a folder.
 pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Failure {
-    Failure::Failed(format!("cannot write {}: {error}", plain(&path.display().to_string())))
+    Failure::Failed(format!("cannot write {}: {error}", shown(path)))
 }
 
 impl Replacement {

@@ -96,7 +96,8 @@ enum Action {
     Suppress(suppress::SuppressAction),
     Migrate(database::MigrateArgs),
     Backup(database::BackupArgs),
-    Catalog(catalog::CatalogArgs),
+    #[command(subcommand)]
+    Catalog(catalog::CatalogAction),
     #[command(name = "openapi")]
     OpenApi(print::OpenApiArgs),
     Manual(print::ManualArgs),
@@ -170,7 +171,7 @@ fn act(action: Action, out: &mut dyn Write) -> Result<Exit, Failure> {
         Action::Suppress(action) => suppress::run(action, out),
         Action::Migrate(args) => database::migrate(&args, out),
         Action::Backup(args) => database::backup(&args, out),
-        Action::Catalog(args) => catalog::run(args, out),
+        Action::Catalog(action) => catalog::run(action, out),
         Action::OpenApi(args) => print::openapi(&args, out),
         Action::Manual(args) => print::manual(&args, out),
         Action::Completions(args) => print::completions(&args, command(), out),

@@ -85,12 +85,8 @@ pub(crate) fn write_table(out: &mut dyn Write, head: &[&str], rows: &[Vec<String
         }
     }
     let mut line = |cells: &mut dyn Iterator<Item = &str>| {
-        let mut text = String::new();
-        for (cell, width) in cells.zip(&widths) {
-            text.push_str(&padded(cell, *width));
-            text.push_str("  ");
-        }
-        writeln!(out, "{}", text.trim_end())
+        let cells: Vec<String> = cells.zip(&widths).map(|(cell, width)| padded(cell, *width)).collect();
+        writeln!(out, "{}", cells.join("  ").trim_end())
     };
     line(&mut head.iter().copied())?;
     rows.iter().try_for_each(|row| line(&mut row.iter().map(String::as_str)))

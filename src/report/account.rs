@@ -37,19 +37,12 @@ pub fn log_failure(error: &io::Error, what: &str, request_id: &RequestId) {
     }
 }
 
-/// Calls `show` with every entry of the audit that a filter selects.
-///
-/// # Errors
-/// Returns an error if the store or `show` fails.
-pub fn each_entry<E: From<StorageError>>(
-    store: &Store,
-    filter: AuditFilter,
-    mut show: impl FnMut(&Entry) -> Result<(), E>,
-) -> Result<(), E> {
-    let read = |last: Option<&Entry>| {
+/// Returns every entry of the audit that a filter selects.
+pub fn entries(store: &Store, filter: AuditFilter) -> impl Iterator<Item = Result<Entry, StorageError>> {
+    let read = move |last: Option<&Entry>| {
         store.audit(&AuditFilter { after: last.map_or(filter.after, |last| last.id), ..filter }, PAGE)
     };
-    items(PAGE, read).try_for_each(|entry| show(&entry?))
+    items(PAGE, read)
 }
 
 /// Writes everything that is stored about an account. Keys and sessions appear without their hashes, and webhooks without their secrets. The
@@ -103,7 +96,7 @@ pub fn write_account(
     })?;
     list(out, "audit", |list| {
         let filter = AuditFilter { account: Some(id), ..AuditFilter::default() };
-        each_entry(store, filter, |entry| list.item(entry))
+        entries(store, filter).try_for_each(|entry| list.item(&entry?))
     })?;
     list(out, "runs", |list| {
         let runs = |last: Option<&RunSummary>| {

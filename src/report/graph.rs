@@ -194,7 +194,7 @@ fn domain_object(
     let [created, modified] = [seen.0, seen.1].map(rfc3339_millis);
     let head = json!({
         "type": kind, "spec_version": "2.1", "id": object_id(kind, name), "created": created, "modified": modified,
-        "confidence": percent(confidence),
+        "confidence": (confidence.clamp(0.0, 1.0) * 100.0).round() as u8,
     });
     with(head, more)
 }
@@ -209,10 +209,4 @@ fn with(mut object: Value, more: Value) -> Value {
 
 fn object_id(kind: &str, name: &str) -> String {
     format!("{kind}--{}", named_uuid(&OBJECTS, format!("{kind} {name}").as_bytes()))
-}
-
-/// Returns a confidence as a whole number from 0 to 100.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the value is from 0 to 100")]
-fn percent(confidence: f64) -> u8 {
-    (confidence.clamp(0.0, 1.0) * 100.0).round() as u8
 }

@@ -41,7 +41,7 @@ Examples:
   sightline catalog check --premium --browser auto --tag premium
   sightline catalog check --module github --repair --repaired repaired.json
   sightline catalog check --sandbox --faults     nothing outside is asked")]
-pub(super) struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// Only the module with this id (repeatable)
     #[arg(long = "module", value_name = "ID", conflicts_with_all = ["search_type", "categories", "tags"])]
     modules: Vec<String>,

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::choice::{faults, read};
-use crate::base::text::plain;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::files;
 use crate::config::{checked, readable_file};
@@ -20,7 +19,7 @@ Exit codes: 0 done, 1 mistakes, or with --check: not formatted, 2 usage, 3 faile
 Examples:
   sightline catalog format src/modules/catalog/sites/*.json
   sightline catalog format --check my-sites.json")]
-pub(super) struct FormatArgs {
+pub(crate) struct FormatArgs {
     /// Files in Sightline's own format
     #[arg(required = true, value_name = "FILE", value_parser = checked(readable_file))]
     files: Vec<PathBuf>,
@@ -32,8 +31,7 @@ pub(super) struct FormatArgs {
 pub(super) fn run(args: &FormatArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
     for file in &args.files {
-        let shown = file.display().to_string();
-        let shown = plain(&shown);
+        let shown = files::shown(file);
         let text = read(file)?;
         let formatted = match form::format(&shown, &text) {
             Ok(formatted) => formatted,

@@ -13,7 +13,7 @@ use super::choice::{faults, has_mistakes, read};
 use crate::app::learn_entries;
 use crate::base::text::{json as plain_json, plain, write_json};
 use crate::cli::exit::{Exit, Failure, stop_on_interrupt};
-use crate::cli::files;
+use crate::cli::files::{self, shown};
 use crate::cli::serve::begin;
 use crate::cli::table::TextFormat;
 use crate::config::{EngineConfig, LogConfig};
@@ -38,7 +38,7 @@ Exit codes: 0 learned, 1 no reliable rules, 2 usage, 3 failed: stopped, or the s
 Examples:
   sightline catalog learn 'https://forum.example.net/u/{query}' --known admin
   sightline catalog learn https://api.example.net/users/admin --known admin --output my-sites.json")]
-pub(super) struct LearnArgs {
+pub(crate) struct LearnArgs {
     /// Address of an account, with {query} or the known name in place of the name
     url: String,
     /// Account that exists and will exist for a long time (repeatable)
@@ -252,10 +252,6 @@ impl Repair {
 fn entries(name: &str, text: &str) -> Result<Vec<Entry>, CatalogError> {
     let catalog = Catalog::from_text(name, text)?;
     Ok(catalog.modules().iter().map(|module| module.entry().clone()).collect())
-}
-
-fn shown(file: &Path) -> String {
-    plain(&file.display().to_string()).into_owned()
 }
 
 /// Writes a diff, which contains texts of a site, and those may have control characters.

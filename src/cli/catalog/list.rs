@@ -19,7 +19,7 @@ Examples:
   sightline catalog list --type domain
   sightline catalog list --category coding --format json | jq -r '.[].id'
   sightline catalog list --no-builtin --catalog my-sites.json")]
-pub(super) struct ListArgs {
+pub(crate) struct ListArgs {
     #[command(flatten)]
     choice: Choice,
     /// Format of the list

@@ -20,7 +20,7 @@ mod sign;
 
 use std::io::Write;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 pub(crate) use check::proof_command;
 
@@ -31,58 +31,46 @@ use crate::modules::catalog::{format as form, json_schema};
 pub(super) use choice::load;
 
 /// List and test the modules of the catalogue, check and format its files
-#[derive(Debug, Args)]
-#[command(arg_required_else_help = true)]
-pub(crate) struct CatalogArgs {
-    #[command(subcommand)]
-    action: Action,
-}
-
 #[derive(Debug, Subcommand)]
-enum Action {
+#[command(arg_required_else_help = true)]
+pub(crate) enum CatalogAction {
     List(list::ListArgs),
-    Show(ShowArgs),
-    Schema(SchemaArgs),
+    /// Show one module as a catalogue file with a single entry
+    #[command(after_help = "\
+Example:
+  sightline catalog show github > my-github.json")]
+    Show {
+        /// Id of the module, as in `catalog list`
+        id: String,
+        #[command(flatten)]
+        catalog: CatalogConfig,
+    },
+    /// Print the JSON Schema (draft 2020-12) of catalogue files, for editors
+    #[command(after_help = "\
+Example:
+  sightline catalog schema > sightline-catalog.schema.json")]
+    Schema,
     Check(Box<check::CheckArgs>),
     Learn(Box<learn::LearnArgs>),
     Format(format::FormatArgs),
     Sign(sign::SignArgs),
 }
 
-/// Show one module as a catalogue file with a single entry
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  sightline catalog show github > my-github.json")]
-struct ShowArgs {
-    /// Id of the module, as in `catalog list`
-    id: String,
-    #[command(flatten)]
-    catalog: CatalogConfig,
-}
-
-/// Print the JSON Schema (draft 2020-12) of catalogue files, for editors
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  sightline catalog schema > sightline-catalog.schema.json")]
-struct SchemaArgs {}
-
-pub(crate) fn run(args: CatalogArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    match args.action {
-        Action::List(args) => list::list(&args, out),
-        Action::Show(args) => show(&args, out),
-        Action::Schema(_) => Ok(write_json(out, &json_schema()).map(|()| Exit::Done)?),
-        Action::Check(args) => check::run(*args, out),
-        Action::Learn(mut args) => learn::run(&mut args, out),
-        Action::Format(args) => format::run(&args, out),
-        Action::Sign(args) => sign::run(&args, out),
+pub(crate) fn run(action: CatalogAction, out: &mut dyn Write) -> Result<Exit, Failure> {
+    match action {
+        CatalogAction::List(args) => list::list(&args, out),
+        CatalogAction::Show { id, catalog } => show(&id, &catalog, out),
+        CatalogAction::Schema => Ok(write_json(out, &json_schema()).map(|()| Exit::Done)?),
+        CatalogAction::Check(args) => check::run(*args, out),
+        CatalogAction::Learn(mut args) => learn::run(&mut args, out),
+        CatalogAction::Format(args) => format::run(&args, out),
+        CatalogAction::Sign(args) => sign::run(&args, out),
     }
 }
 
-fn show(args: &ShowArgs, out: &mut dyn Write) -> Result<Exit, Failure> {
-    let catalog = load(&args.catalog)?;
-    let module = choice::by_id(&catalog, &args.id)?;
+fn show(id: &str, catalog: &CatalogConfig, out: &mut dyn Write) -> Result<Exit, Failure> {
+    let catalog = load(catalog)?;
+    let module = choice::by_id(&catalog, id)?;
     let text = form::write_whole(module.entry());
     write!(out, "{}", json(&text))?;
     Ok(Exit::Done)

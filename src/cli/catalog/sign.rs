@@ -21,7 +21,7 @@ use crate::modules::catalog::Feed;
 Example:
   openssl genpkey -algorithm ed25519 -out catalog-key.pem
   sightline catalog sign --no-builtin --catalog my-sites.json --key catalog-key.pem --output feed.json")]
-pub(super) struct SignArgs {
+pub(crate) struct SignArgs {
     /// File with the private key, in PEM
     #[arg(long, value_name = "FILE", value_parser = checked(readable_file))]
     key: PathBuf,

@@ -34,37 +34,39 @@ const MOST_MEMBERS: usize = 3;
 
 /// A table that is being written.
 pub(super) struct Table {
-    terminal: Terminal,
+    /// The width of a terminal; `None` for a file or a pipe, whose rows are never cut.
+    width: Option<usize>,
+    has_colours: bool,
     /// Whether it lists the modules that found nothing.
     all: bool,
     has_head: bool,
     is_empty: bool,
 }
 
-/// What rows are written for.
-#[derive(Debug, Clone, Copy)]
-struct Terminal {
-    /// The width of a terminal; `None` for a file or a pipe, whose rows are never cut.
-    width: Option<usize>,
-    has_colours: bool,
-}
-
 impl Table {
-    /// Creates a table on standard output.
+    /// Creates a table on standard output. <https://no-color.org> turns colours off.
     pub(super) fn of_output(all: bool) -> Self {
-        Self { terminal: Terminal::of_output(), ..Self::of_file(all) }
+        let file = Self::of_file(all);
+        if !io::stdout().is_terminal() {
+            return file;
+        }
+        let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        let has_colours = !is_set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb");
+        let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0);
+        let width = size.map_or(USUAL_WIDTH, |size| size.ws_col.into());
+        Self { width: Some(width.max(LEAST_WIDTH)), has_colours, ..file }
     }
 
     /// Creates a table in a file.
     pub(super) fn of_file(all: bool) -> Self {
-        Self { terminal: Terminal::NONE, all, has_head: false, is_empty: true }
+        Self { width: None, has_colours: false, all, has_head: false, is_empty: true }
     }
 
     /// Writes a line about the results that follow.
     pub(super) fn heading(&mut self, out: &mut dyn Write, text: &str) -> io::Result<()> {
         let space = if self.is_empty { "" } else { "\n" };
         (self.has_head, self.is_empty) = (false, false);
-        writeln!(out, "{space}{}", self.terminal.styled("1", text))
+        writeln!(out, "{space}{}", self.styled("1", text))
     }
 
     /// Writes a result and flushes it, with its first source.
@@ -73,21 +75,20 @@ impl Table {
             (self.has_head, self.is_empty) = (true, false);
             writeln!(out, "{}", row("CONF", "TYPE", "PLATFORM", "VALUE"))?;
         }
-        let terminal = self.terminal;
-        let left = terminal.width.map_or(usize::MAX, |width| width - BEFORE);
+        let left = self.width.map_or(usize::MAX, |width| width - BEFORE);
         let value = cut(result.value.as_deref().unwrap_or("-"), left);
         let about = cut(&about(result), left.saturating_sub(columns(&value) + 2));
         let page = page_of(result);
-        let in_row = page.filter(|_| terminal.width.is_none()).map(line).unwrap_or_default();
-        let parts = [value, terminal.styled("2", &about), in_row];
+        let in_row = page.filter(|_| self.width.is_none()).map(line).unwrap_or_default();
+        let parts = [value, self.styled("2", &about), in_row];
         let text = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ");
         let platform = result.platform.as_deref().unwrap_or("-");
-        let platform = cut(platform, terminal.width.map_or(usize::MAX, |_| PLATFORM_WIDTH));
-        let confidence = terminal.sure(result.confidence);
+        let platform = cut(platform, self.width.map_or(usize::MAX, |_| PLATFORM_WIDTH));
+        let confidence = self.sure(result.confidence);
         writeln!(out, "{}", row(&confidence, &result.result_type, &platform, &text))?;
-        if let Some(address) = page.filter(|_| terminal.width.is_some()).and_then(web_address) {
+        if let Some(address) = page.filter(|_| self.width.is_some()).and_then(web_address) {
             // It has a line to itself, because an address that is cut cannot be opened.
-            writeln!(out, "{:6}{}", "", terminal.styled("2", address.as_str()))?;
+            writeln!(out, "{:6}{}", "", self.styled("2", address.as_str()))?;
         }
         out.flush()
     }
@@ -101,29 +102,13 @@ impl Table {
                 writeln!(out, "{}", row("-", outcome.as_str(), &with_reason(module), "-"))?;
             }
         }
-        if let Some(width) = self.terminal.width {
-            self.terminal.facts(out, width, &Facts::of(&run.results, run.as_of))?;
+        if let Some(width) = self.width {
+            self.facts(out, width, &Facts::of(&run.results, run.as_of))?;
         }
         out.flush()
     }
-}
 
-impl Terminal {
-    const NONE: Self = Self { width: None, has_colours: false };
-
-    /// Returns the terminal, if standard output is one. <https://no-color.org> turns colours off.
-    fn of_output() -> Self {
-        if !io::stdout().is_terminal() {
-            return Self::NONE;
-        }
-        let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        let has_colours = !is_set("NO_COLOR") && env::var_os("TERM").is_none_or(|term| term != "dumb");
-        let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0);
-        let width = size.map_or(USUAL_WIDTH, |size| size.ws_col.into());
-        Self { width: Some(width.max(LEAST_WIDTH)), has_colours }
-    }
-
-    fn facts(self, out: &mut dyn Write, width: usize, facts: &Facts) -> io::Result<()> {
+    fn facts(&self, out: &mut dyn Write, width: usize, facts: &Facts) -> io::Result<()> {
         let mut lines: Vec<(&str, String)> = Vec::new();
         for (name, facts) in &facts.lists {
             let shown = facts.iter().take(MOST_FACTS).map(|fact| match fact.results.len() {
@@ -150,7 +135,7 @@ impl Terminal {
         })
     }
 
-    fn styled(self, code: &str, text: &str) -> String {
+    fn styled(&self, code: &str, text: &str) -> String {
         match self.has_colours && !text.is_empty() {
             true => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
             false => text.to_owned(),
@@ -158,7 +143,7 @@ impl Terminal {
     }
 
     /// Returns a confidence in green, yellow or faint.
-    fn sure(self, confidence: f64) -> String {
+    fn sure(&self, confidence: f64) -> String {
         let code = match confidence {
             0.8.. => "32",
             0.45.. => "33",
@@ -223,8 +208,8 @@ mod tests {
         .unwrap()
     }
 
-    fn shown(terminal: Terminal, results: &[ResultRecord]) -> String {
-        let (mut out, mut table) = (Vec::new(), Table { terminal, ..Table::of_file(false) });
+    fn shown(results: &[ResultRecord]) -> String {
+        let (mut out, mut table) = (Vec::new(), Table::of_file(false));
         results.iter().for_each(|result| table.result(&mut out, result).unwrap());
         String::from_utf8(out).unwrap()
     }
@@ -234,15 +219,15 @@ mod tests {
         let bio = json!({"bio": "=cmd()\u{9b}"});
         let page = json!({"profile_url": "https://example.org/octocat"});
         assert_eq!(
-            shown(Terminal::NONE, &[result("=HYPERLINK(1)\n", &bio), result("octocat", &page)]),
+            shown(&[result("=HYPERLINK(1)\n", &bio), result("octocat", &page)]),
             "CONF  TYPE          PLATFORM                  VALUE\n\
              0.94  profile       Git\u{fffd}Hub                   =HYPERLINK(1)   =cmd()\u{fffd}\n\
              0.94  profile       Git\u{fffd}Hub                   octocat  https://example.org/octocat\n"
         );
         let mut long = result("octocat", &page);
         long.platform = Some("a".repeat(30));
-        assert!(shown(Terminal::NONE, &[long]).contains("aa  octocat"));
-        let same = shown(Terminal::NONE, &[result("https://example.org/octocat", &page)]);
+        assert!(shown(&[long]).contains("aa  octocat"));
+        let same = shown(&[result("https://example.org/octocat", &page)]);
         assert_eq!(same.matches("https://").count(), 1);
     }
 
@@ -250,7 +235,7 @@ mod tests {
     fn text_from_sites_stays_in_its_cell() {
         let mut result = result(&format!("o{}ctocat", "\u{0301}".repeat(500)), &json!({}));
         result.platform = Some("名前\u{202e}".to_owned());
-        let shown = shown(Terminal::NONE, &[result]);
+        let shown = shown(&[result]);
         let row = shown.lines().nth(1).unwrap();
         assert_eq!(columns(&row[..row.find("o\u{0301}").unwrap()]), BEFORE);
         assert!(row.matches('\u{0301}').count() == 4 && !row.contains('\u{202e}'), "{row}");

@@ -1,7 +1,9 @@
 //! The entries of Sherlock's and of Maigret's `data.json`, which have most members in common.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -11,6 +13,7 @@ use super::parts::{
 };
 use super::python::python_format;
 use super::report::{ListKind, shown};
+use crate::modules::text::constant;
 
 /// The text for the name in Sherlock's list.
 const SHERLOCK_NAME: &str = "{}";
@@ -77,7 +80,7 @@ pub(super) fn entry(
     let fields = [("username", NAME), ("urlMain", &site.url_main), ("urlSubpath", &site.url_subpath)];
     let fill = |text: &str| if is_maigret { python_format(text, &fields) } else { Ok(text.to_owned()) };
     let page = fill(site.url.trim())?;
-    let page = if is_maigret { single_slashes(&page) } else { page };
+    let page = if is_maigret { SLASHES.replace_all(&page, "$1/").into_owned() } else { page };
     let asked = if site.url_probe.trim().is_empty() { page.clone() } else { fill(&site.url_probe)? };
     let mut asked = asked.split('#').next().unwrap_or_default().to_owned();
     for (name, value) in &site.get_params {
@@ -157,17 +160,8 @@ fn check_convertible(site: &Site) -> Result<(), Reason> {
     })
 }
 
-/// Returns the address with `//` replaced by `/`, except after a colon, as Maigret does.
-fn single_slashes(url: &str) -> String {
-    let mut out = String::with_capacity(url.len());
-    for c in url.chars() {
-        if c == '/' && out.ends_with('/') && !out.ends_with(":/") {
-            continue;
-        }
-        out.push(c);
-    }
-    out
-}
+/// Slashes that Maigret replaces by one, except the first after a colon.
+static SLASHES: LazyLock<Regex> = LazyLock::new(|| constant("(:/)?/+"));
 
 /// Returns a body, with its field of the probe. Maigret fills in only texts at the top level.
 fn body(
