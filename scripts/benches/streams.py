@@ -72,7 +72,7 @@ def attach(server, run, count):
     sockets = []
     while len(sockets) < count:
         # Of more requests at once than may wait for a worker, some would be refused.
-        lot = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(500)]
+        lot = [socket.create_connection(("127.0.0.1", server.port), 10) for _ in range(min(500, count - len(sockets)))]
         for connection in lot:
             connection.sendall(request)
         for connection in lot:
