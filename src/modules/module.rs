@@ -17,6 +17,7 @@ use super::template::{Host, Saved, Template, Values, Variable};
 pub struct Module {
     entry: Entry,
     id: Arc<str>,
+    /// The engine whose rules the module has unchanged.
     engine: Option<&'static Module>,
     /// The regex that the whole normal form must match.
     pub(super) accepts: Option<SearchRegex>,
@@ -84,7 +85,7 @@ impl Module {
         &self.entry
     }
 
-    /// Returns the engine whose rules the module has.
+    /// Returns the engine whose rules the module has unchanged.
     pub(crate) fn engine(&self) -> Option<&'static Self> {
         self.engine
     }

@@ -47,7 +47,7 @@ impl Services {
             .map_err(|error| Refusal::premium_unavailable().with_cause(error))?;
         let summary = &run.summary;
         let response = Response::new(200, format.media_type(), bytes)
-            .with_header("Content-Disposition", of_run(summary, format))
+            .with_header("Content-Disposition", disposition_of_run(summary, format))
             .with_header("X-Run-Id", summary.id.to_string())
             .with_header("X-Run-Status", summary.status.as_str());
         Ok(match format.content_security_policy() {
@@ -61,7 +61,7 @@ impl Services {
     pub fn batch_file(&self, batch: Batch, format: Format, request_id: &RequestId) -> Reply {
         let head = Response::empty(200)
             .with_header("Content-Type", format.media_type())
-            .with_header("Content-Disposition", of_batch(&batch, "batch", format));
+            .with_header("Content-Disposition", disposition_of_batch(&batch, "batch", format));
         let (services, request_id) = (self.clone(), request_id.clone());
         let write = move |out: &mut dyn Write| {
             let written = out.write_all(format.mark());
@@ -81,7 +81,7 @@ impl Services {
         // Cannot happen: a Vec takes all bytes.
         self.runs.matrix(batch.id, 0, MAX_SEARCHES)?.write_csv(&mut bytes).map_err(Refusal::internal)?;
         let response = Response::new(200, Format::Csv.media_type(), bytes);
-        Ok(response.with_header("Content-Disposition", of_batch(batch, "matrix", Format::Csv)))
+        Ok(response.with_header("Content-Disposition", disposition_of_batch(batch, "matrix", Format::Csv)))
     }
 
     /// Returns the graph of a run, and of the runs below it if `family` is true, as a file in one of [`Format::OF_GRAPHS`].
@@ -114,9 +114,10 @@ impl Services {
         let body = self.store.evidence(run.id, &answer.sha256)?.ok_or_else(none)?;
         let body = gunzip(&body).map_err(Refusal::internal)?;
         let extension = if module == merge::SCREENSHOT { "jpg" } else { "txt" };
-        let saved = saved(&format!("evidence-{module}"), &answer.sha256[..12], "", run.simulated, extension);
+        let (what, id) = (format!("evidence-{module}"), &answer.sha256[..12]);
+        let disposition = disposition(&what, id, "", run.simulated, extension);
         let response = Response::new(200, "application/octet-stream", body)
-            .with_header("Content-Disposition", saved)
+            .with_header("Content-Disposition", disposition)
             .with_header("X-Evidence-Time", rfc3339_millis(answer.at))
             .with_header("X-Evidence-SHA256", answer.sha256);
         Ok(match answer.address {
@@ -140,16 +141,16 @@ impl Services {
 
 /// Returns the `Content-Disposition` of a file about a run. For any query its name contains only letters, digits, `.`, `_`, `-`
 /// and `+`.
-fn of_run(run: &RunSummary, format: Format) -> String {
+fn disposition_of_run(run: &RunSummary, format: Format) -> String {
     let query: String = run.query.trim().chars().map(sanitize).take(MAX_QUERY).collect();
     let state = if run.status == Status::Completed { "" } else { run.status.as_str() };
     let what = format!("{}-{query}", run.search_type);
-    saved(&what, &run.id.to_string(), state, run.simulated, format.as_str())
+    disposition(&what, &run.id.to_string(), state, run.simulated, format.as_str())
 }
 
-/// Returns the `Content-Disposition` of a file about the thing with this UUID (RFC 6266): the name in ASCII, and in UTF-8 for
+/// Returns the `Content-Disposition` of a file about the thing with this id (RFC 6266): the name in ASCII, and in UTF-8 for
 /// clients that support RFC 8187. `state` is empty if the thing is complete.
-fn saved(what: &str, id: &str, state: &str, is_simulated: bool, extension: &str) -> String {
+fn disposition(what: &str, id: &str, state: &str, is_simulated: bool, extension: &str) -> String {
     // The end of a version 7 UUID is random. Its beginning is the time, which is equal for runs of one minute.
     let id = id.rsplit('-').next().unwrap_or_default();
     let dash = if state.is_empty() { "" } else { "-" };
@@ -168,9 +169,9 @@ fn sanitize(c: char) -> char {
     if c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '+') { c } else { '_' }
 }
 
-/// Returns the `Content-Disposition` of a file about a batch, such as `sightline-batch-0123456789ab.csv`. The name marks a batch
-/// whose searches have not all ended, and a simulated one.
-fn of_batch(batch: &Batch, what: &str, format: Format) -> String {
+/// Returns the `Content-Disposition` of a file about a batch, whose name is such as `sightline-batch-0123456789ab.csv`. The name
+/// marks a batch whose searches have not all ended, and a simulated one.
+fn disposition_of_batch(batch: &Batch, what: &str, format: Format) -> String {
     let state = if batch.ended_at.is_none() { "running" } else { "" };
-    saved(what, &batch.id.to_string(), state, batch.simulated, format.as_str())
+    disposition(what, &batch.id.to_string(), state, batch.simulated, format.as_str())
 }

@@ -49,6 +49,7 @@ fn rules_of_a_site_are_those_of_its_engine_on_its_host_or_its_own() {
     let version = |catalog: &Catalog, id| catalog.get(id).unwrap().rules_version().clone();
     assert_eq!(version(&catalog, "one"), version(&catalog, "same"));
     assert_ne!(version(&catalog, "one"), version(&catalog, "other"));
+    assert_eq!(version(&catalog, "one"), version(&own, "one"));
     assert_ne!(version(&own, "one"), version(&own, "stricter"));
     let skips = |catalog: &Catalog, id, name| {
         let query = Query::parse(SearchType::Username, name).unwrap();

@@ -44,7 +44,8 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Creates a table on standard output. <https://no-color.org> turns colours off.
+    /// Creates a table on standard output, like one in a file if that is no terminal. `NO_COLOR` turns colours off
+    /// (<https://no-color.org>).
     pub(super) fn of_output(all: bool) -> Self {
         let file = Self::of_file(all);
         if !io::stdout().is_terminal() {

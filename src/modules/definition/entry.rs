@@ -175,10 +175,11 @@ impl Entry {
         self.engine.is_some() && !self.by_default
     }
 
-    /// Returns whether the rules are those of the other entry, from which they were copied.
-    pub(crate) fn has_rules_of(&self, other: &Self) -> bool {
-        let lists = [(&self.barrier, &other.barrier), (&self.hit, &other.hit), (&self.miss, &other.miss)];
-        self.accepts == other.accepts && lists.iter().all(|(own, other)| Arc::ptr_eq(own, other))
+    /// Returns whether the entry has the rules of its engine unchanged: it was copied from those, or a line would give it.
+    pub(crate) fn has_rules_of(&self, engine: &Self) -> bool {
+        let lists = [(&self.barrier, &engine.barrier), (&self.hit, &engine.hit), (&self.miss, &engine.miss)];
+        let is_copy = lists.iter().all(|(own, rules)| Arc::ptr_eq(own, rules));
+        is_copy && self.accepts == engine.accepts || self.to_line().is_some()
     }
 
     /// Returns an enabled copy of the entry.

@@ -160,7 +160,7 @@ fn check_convertible(site: &Site) -> Result<(), Reason> {
     })
 }
 
-/// Slashes that Maigret replaces by one, except the first after a colon.
+/// A run of slashes, for which Maigret writes one, or two directly after a colon.
 static SLASHES: LazyLock<Regex> = LazyLock::new(|| constant("(:/)?/+"));
 
 /// Returns a body, with its field of the probe. Maigret fills in only texts at the top level.

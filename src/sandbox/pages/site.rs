@@ -46,7 +46,7 @@ pub struct Problem {
 pub(in crate::sandbox) struct Site {
     module: Arc<Module>,
     seed: u64,
-    /// The first site of the same engine, whose plans are also those of this site.
+    /// The first loaded site with the rules of the same engine. Its plans are also those of this site.
     first: Option<Arc<Self>>,
     /// The plan for a query that exists, and for one that does not. The error is the cause for which there is none.
     hit: OnceLock<Result<Plan, String>>,
@@ -133,15 +133,18 @@ fn find(site: &Arc<Site>, aim: Outcome) -> Result<Plan, String> {
     })
 }
 
-/// Returns why there are no answers for an aim, or none that work for a second query.
+/// Returns why there are no answers for an aim, or none that work for a further query.
 fn problem(site: &Arc<Site>, aim: Outcome) -> Option<String> {
     let plan = match site.plan(aim) {
         Ok(plan) => plan,
         Err(why) => return Some(why),
     };
     let has_rules = aim == Outcome::Hit || !site.entry().miss.is_empty();
-    let second = queries(site).into_iter().nth(1).filter(|_| has_rules)?;
-    let what = judge(site, &site.module.to_enabled(), plan, &second).err()?;
+    // The plan was tried with the first query of the site that it was made for.
+    let tried = usize::from(site.first.is_none());
+    let mut others = queries(site).into_iter().skip(tried).filter(|_| has_rules);
+    let module = site.module.to_enabled();
+    let what = others.find_map(|query| judge(site, &module, plan, &query).err())?;
     let what = what.unwrap_or_else(|| "no answer".to_owned());
     Some(format!("the answers that work for one query do not for another: {what}"))
 }
